@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from memoryadmin.lib.grants import grant_tables
+
+
+class EpisodesConfig(AppConfig):
+    name = "episodes"
+
+    def ready(self) -> None:
+        # For every app's tables, so that a new table cannot be forgotten.
+        post_migrate.connect(grant_tables, dispatch_uid="grant_tables")

@@ -1,0 +1,37 @@
+from episodes.models.access import ApiKey, Member, RateWindow
+from episodes.models.app import App, RankingProfile
+from episodes.models.audit import AuditEntry, AuditPayload
+from episodes.models.block import Block
+from episodes.models.episode import Episode, EpisodeQuerySet
+from episodes.models.feedback import Feedback
+from episodes.models.idempotency import IdempotencyRecord
+from episodes.models.outcome import OutcomeEntry
+from episodes.models.recall import Recall, RecallHit
+from episodes.models.revision import EpisodeRevision
+from episodes.models.tombstone import Tombstone
+from episodes.models.toolset import Toolset
+from episodes.models.vector import EpisodeVector, PendingEmbedding, VectorGeneration
+
+__all__ = [
+    "ApiKey",
+    "App",
+    "AuditEntry",
+    "AuditPayload",
+    "Block",
+    "Episode",
+    "EpisodeQuerySet",
+    "EpisodeRevision",
+    "EpisodeVector",
+    "Feedback",
+    "IdempotencyRecord",
+    "Member",
+    "OutcomeEntry",
+    "PendingEmbedding",
+    "RankingProfile",
+    "RateWindow",
+    "Recall",
+    "RecallHit",
+    "Tombstone",
+    "Toolset",
+    "VectorGeneration",
+]

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pgtrigger
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import append_only
+
+
+def default_whitelist() -> dict[str, Any]:
+    """Return the rule of a new app: every tool's code-shaped values (episodes/ingest/whitelist.py)."""
+    return {"*": {"*": "code"}}
+
+
+class App(models.Model):
+    """An agent application: owns episodes and everything that decides about them.
+
+    The two pointers name what search uses now. They are moved in one statement, so that a
+    profile or a vector generation changes for every process with the next request.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    argument_whitelist = models.JSONField(default=default_whitelist)
+    profile = models.ForeignKey(
+        "RankingProfile", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    generation = models.ForeignKey(
+        "VectorGeneration", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    idle_seconds = models.PositiveIntegerField(default=3600)
+    retention_days = models.PositiveIntegerField(default=180)
+    promotion_threshold = models.PositiveSmallIntegerField(default=3)
+    control_share = models.FloatField(default=0.0)
+    review_rules = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=clock.now, db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name__regex=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+                name="episodes_app_name_shape",
+            ),
+            models.CheckConstraint(
+                condition=Q(control_share__gte=0.0, control_share__lte=1.0),
+                name="episodes_app_control_share_is_a_share",
+            ),
+            models.CheckConstraint(
+                condition=Q(retention_days__gte=1), name="episodes_app_retention_at_least_a_day"
+            ),
+            models.CheckConstraint(
+                condition=Q(promotion_threshold__gte=1), name="episodes_app_promotion_threshold"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RankingProfile(models.Model):
+    """Every constant of the recall rule (product.md §3), one row a version, never edited.
+
+    `minimum` and `failure_threshold` are null where the embedder's own measured value holds.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="profiles")
+    name = models.CharField(max_length=64, default="default")
+    version = models.PositiveIntegerField()
+    success = models.FloatField(default=1.0)
+    partial = models.FloatField(default=0.7)
+    failure = models.FloatField(default=0.6)
+    escalated = models.FloatField(default=0.5)
+    unknown = models.FloatField(default=0.4)
+    abandoned = models.FloatField(default=0.3)
+    toolset_current = models.FloatField(default=1.0)
+    toolset_other = models.FloatField(default=0.3)
+    toolset_unknown = models.FloatField(default=0.7)
+    decay_days = models.FloatField(default=90.0)
+    identifier_weight = models.FloatField(default=0.9)
+    text_weight = models.FloatField(default=0.5)
+    minimum = models.FloatField(null=True)
+    failure_threshold = models.FloatField(null=True)
+    max_results = models.PositiveSmallIntegerField(default=2)
+    window = models.PositiveIntegerField(default=20_000)
+    created_at = models.DateTimeField(default=clock.now, db_default=Now())
+    created_by = models.CharField(max_length=200, default="")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                F("app"), F("name"), F("version"), name="episodes_rankingprofile_one_per_version"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    success__gte=0.0,
+                    partial__gte=0.0,
+                    failure__gte=0.0,
+                    escalated__gte=0.0,
+                    unknown__gte=0.0,
+                    abandoned__gte=0.0,
+                    toolset_current__gte=0.0,
+                    toolset_other__gte=0.0,
+                    toolset_unknown__gte=0.0,
+                    identifier_weight__gte=0.0,
+                    text_weight__gte=0.0,
+                ),
+                name="episodes_rankingprofile_weights_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    decay_days__gt=0.0, max_results__gte=1, max_results__lte=20, window__gte=1
+                ),
+                name="episodes_rankingprofile_sane_bounds",
+            ),
+        ]
+        triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pgtrigger
+from django.db import models
+from django.db.models.functions import Now
+
+from episodes.enums import ActorKind
+from episodes.models.app import App
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import append_only, one_of
+
+
+class AuditEntry(models.Model):
+    """Who changed what, when and in which role. Holds no personal data of a subject.
+
+    `payload_digest` is sha256(salt || canonical payload) of the side row, which an erasure may
+    remove: the entry and every chain over it stay verifiable without the text.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    # Null: an act on the installation, not on an app.
+    app = models.ForeignKey(
+        App, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    at = models.DateTimeField(default=clock.now, db_default=Now())
+    actor = models.CharField(max_length=200)
+    actor_kind = models.CharField(max_length=16, choices=ActorKind.choices)
+    role = models.CharField(max_length=16, default="", blank=True)
+    key_prefix = models.CharField(max_length=16, default="", blank=True)
+    verb = models.CharField(max_length=64)
+    target_kind = models.CharField(max_length=32)
+    target_id = models.CharField(max_length=64)
+    request_id = models.CharField(max_length=64, default="", blank=True)
+    payload_digest = models.BinaryField(max_length=32)
+
+    class Meta:
+        constraints = [one_of("actor_kind", ActorKind, "episodes_auditentry_actor_kind")]
+        indexes = [
+            # The audit page of an app, newest first.
+            models.Index(fields=["app", "-at", "-id"], name="auditentry_newest_of_app"),
+            # What was done to one thing (episode page, incident).
+            models.Index(
+                fields=["app", "target_kind", "target_id", "at"], name="auditentry_of_target"
+            ),
+        ]
+        triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.verb} {self.target_kind}"
+
+
+class AuditPayload(models.Model):
+    """The text of an audit entry: {"reason", "before", "after"}. Erasable with its subject."""
+
+    entry_id = models.UUIDField(primary_key=True)
+    app = models.ForeignKey(
+        App, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    user_id = models.CharField(max_length=256, null=True)
+    salt = models.BinaryField(max_length=16)
+    payload = models.JSONField()
+
+    class Meta:
+        indexes = [
+            # A subject's payloads (erasure).
+            models.Index(
+                fields=["app", "user_id"],
+                name="auditpayload_of_user",
+                condition=models.Q(user_id__isnull=False),
+            ),
+        ]
+        triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return str(self.entry_id)

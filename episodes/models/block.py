@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pgtrigger
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from episodes.enums import BlockKind
+from episodes.models.app import App
+from episodes.models.episode import Episode
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import one_of
+
+CLOSED_ONCE = """
+    IF TG_OP = 'DELETE' THEN
+        IF current_user = 'memoryadmin_erase'
+           AND current_setting('memoryadmin.erasing', true) = 'on' THEN
+            RETURN OLD;
+        END IF;
+    ELSIF OLD.closed_at IS NULL AND NEW.closed_at IS NOT NULL
+          AND (NEW.id, NEW.app_id, NEW.episode_id, NEW.user_id, NEW.revision, NEW.kind,
+               NEW.change_id, NEW.reason, NEW.opened_at, NEW.opened_by)
+              IS NOT DISTINCT FROM
+              (OLD.id, OLD.app_id, OLD.episode_id, OLD.user_id, OLD.revision, OLD.kind,
+               OLD.change_id, OLD.reason, OLD.opened_at, OLD.opened_by) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'a block is closed once and otherwise never changed'
+        USING ERRCODE = 'restrict_violation';
+"""
+
+
+class Block(models.Model):
+    """An interval during which an episode is kept out of recall, for one change.
+
+    With a `revision` it keeps that revision from being served (held at ingest); without one it
+    blocks the episode whatever is served. Lifting closes only the rows of its own change.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    episode = models.ForeignKey(
+        Episode,
+        on_delete=models.CASCADE,
+        related_name="blocks",
+        db_constraint=False,
+        db_index=False,
+    )
+    user_id = models.CharField(max_length=256, null=True)
+    revision = models.PositiveIntegerField(null=True)
+    kind = models.CharField(max_length=16, choices=BlockKind.choices)
+    change_id = models.UUIDField(default=ids.new_id)
+    reason = models.CharField(max_length=64, default="", blank=True)
+    opened_at = models.DateTimeField(default=clock.now, db_default=Now())
+    opened_by = models.CharField(max_length=200, default="")
+    closed_at = models.DateTimeField(null=True)
+    closed_by = models.CharField(max_length=200, default="", blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["app", "episode", "change_id"],
+                condition=Q(closed_at__isnull=True),
+                name="episodes_block_one_open_per_change",
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True) | Q(closed_at__gte=F("opened_at")),
+                name="episodes_block_ends_after_it_begins",
+            ),
+            one_of("kind", BlockKind, "episodes_block_kind"),
+        ]
+        indexes = [
+            # The blocks of an episode (recall_state, its page) and "blocked as of a date".
+            models.Index(fields=["app", "episode", "opened_at"], name="block_of_episode"),
+            # Lifting a change: all its open rows.
+            models.Index(
+                fields=["app", "change_id"],
+                name="block_open_of_change",
+                condition=Q(closed_at__isnull=True),
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="closed_once",
+                operation=pgtrigger.Update | pgtrigger.Delete,
+                when=pgtrigger.Before,
+                func=CLOSED_ONCE,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.episode_id}"

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import pgtrigger
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import MD5, Now
+
+from episodes.enums import (
+    HashKind,
+    IndexState,
+    Outcome,
+    OutcomeSource,
+    RecallState,
+    ReviewState,
+    Scope,
+    State,
+)
+from episodes.models.app import App
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import one_of
+
+IDENTITY_IS_FIXED = """
+    IF (NEW.id, NEW.app_id, NEW.scope, NEW.user_id, NEW.session_id, NEW.episode_key)
+       IS DISTINCT FROM
+       (OLD.id, OLD.app_id, OLD.scope, OLD.user_id, OLD.session_id, OLD.episode_key)
+    THEN
+        RAISE EXCEPTION 'the identity of an episode never changes'
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+    IF OLD.state = 'completed'
+       AND (NEW.state, NEW.completed_at) IS DISTINCT FROM (OLD.state, OLD.completed_at) THEN
+        RAISE EXCEPTION 'a completed episode is not reopened and keeps its completion time'
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+    RETURN NEW;
+"""
+
+
+class EpisodeQuerySet(models.QuerySet["Episode"]):
+    def of_app(self, app: App) -> EpisodeQuerySet:
+        return self.filter(app=app)
+
+    def of_subject(self, user_id: str) -> EpisodeQuerySet:
+        return self.filter(scope=Scope.USER, user_id=user_id)
+
+    def completed(self) -> EpisodeQuerySet:
+        return self.filter(state=State.COMPLETED)
+
+
+class Episode(models.Model):
+    """The narrow, updated head of an episode: what search, lists and rules need of it.
+
+    The evidence lies in append-only revisions; `revision` is the one served. Written only by
+    episodes/lifecycle.py, together with the interval and entry rows that justify each value.
+    `primary key (id, app_id)` in the database (migration 0002): unique within an app.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="episodes")
+    scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.USER)
+    user_id = models.CharField(max_length=256, null=True)
+    session_id = models.CharField(max_length=256, null=True)
+    episode_key = models.CharField(max_length=256, default="", blank=True)
+    # Which door it came through: a session, the lifecycle API, a promotion, an import.
+    origin = models.CharField(max_length=16, default="session")
+
+    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    recall_state = models.CharField(
+        max_length=16, choices=RecallState.choices, default=RecallState.RECALLABLE
+    )
+    review_state = models.CharField(
+        max_length=24, choices=ReviewState.choices, default=ReviewState.UNREVIEWED
+    )
+    index_state = models.CharField(
+        max_length=16, choices=IndexState.choices, default=IndexState.PENDING
+    )
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, default=Outcome.UNKNOWN)
+    # Null: nobody has said anything about how it ended.
+    outcome_source = models.CharField(max_length=16, choices=OutcomeSource.choices, null=True)
+
+    revision = models.PositiveIntegerField(default=1)
+    n_revisions = models.PositiveIntegerField(default=1)
+
+    # Copies from the served revision that search filters or ranks by.
+    recorded_outcome = models.CharField(
+        max_length=16, choices=Outcome.choices, default=Outcome.UNKNOWN
+    )
+    procedure_key = models.CharField(max_length=64, default="", blank=True)
+    toolset_version = models.CharField(max_length=128, default="", blank=True)
+    toolset_kind = models.CharField(
+        max_length=16, choices=HashKind.choices, default=HashKind.OPAQUE
+    )
+
+    agent_id = models.CharField(max_length=256, default="", blank=True)
+    task_id = models.CharField(max_length=256, default="", blank=True)
+    issue_type = models.CharField(max_length=128, default="", blank=True)
+    tags = ArrayField(models.CharField(max_length=64), default=list)
+
+    started_at = models.DateTimeField(null=True)
+    # From the first completion; never renewed by a re-add. Decay and expiry count from here.
+    completed_at = models.DateTimeField(null=True)
+    # The caller's completion time lay in the future and was brought back to the server's.
+    completed_at_clamped = models.BooleanField(default=False)
+    received_at = models.DateTimeField(default=clock.now, db_default=Now())
+    last_activity_at = models.DateTimeField(default=clock.now, db_default=Now())
+
+    objects = EpisodeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(scope=Scope.USER, user_id__isnull=False, session_id__isnull=False)
+                | Q(scope=Scope.ORG, user_id__isnull=True, session_id__isnull=True),
+                name="episodes_episode_subject_fits_scope",
+            ),
+            models.CheckConstraint(
+                condition=Q(user_id__isnull=True) | ~Q(user_id=""),
+                name="episodes_episode_user_not_empty",
+            ),
+            models.CheckConstraint(
+                condition=Q(session_id__isnull=True) | ~Q(session_id=""),
+                name="episodes_episode_session_not_empty",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=State.COMPLETED, completed_at__isnull=False)
+                | Q(state=State.OPEN, completed_at__isnull=True),
+                name="episodes_episode_completed_has_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(revision__gte=1, n_revisions__gte=F("revision")),
+                name="episodes_episode_served_revision_exists",
+            ),
+            # md5 of the key: three ids of 256 four-byte characters exceed a btree page's third.
+            # A collision needs two keys chosen for it inside one's own session and is refused.
+            models.UniqueConstraint(
+                F("app"),
+                F("user_id"),
+                F("session_id"),
+                MD5("episode_key"),
+                condition=Q(scope=Scope.USER),
+                name="episodes_episode_one_per_identity",
+            ),
+            one_of("scope", Scope, "episodes_episode_scope"),
+            one_of("state", State, "episodes_episode_state"),
+            one_of("recall_state", RecallState, "episodes_episode_recall_state"),
+            one_of("review_state", ReviewState, "episodes_episode_review_state"),
+            one_of("index_state", IndexState, "episodes_episode_index_state"),
+            one_of("outcome", Outcome, "episodes_episode_outcome"),
+            one_of("recorded_outcome", Outcome, "episodes_episode_recorded_outcome"),
+            one_of("toolset_kind", HashKind, "episodes_episode_toolset_kind"),
+            models.CheckConstraint(
+                condition=Q(outcome_source__isnull=True)
+                | Q(outcome_source__in=OutcomeSource.values),
+                name="episodes_episode_outcome_source",
+            ),
+        ]
+        indexes = [
+            # Search, scope user: a subject's newest eligible episodes (episodes/search.py), and
+            # every listing by subject.
+            models.Index(
+                F("app"),
+                F("user_id"),
+                F("completed_at").desc(),
+                name="episode_recallable_by_user",
+                condition=Q(
+                    scope=Scope.USER, state=State.COMPLETED, recall_state=RecallState.RECALLABLE
+                ),
+            ),
+            # Search, scope org: filter-only plans and counts of what an app shares.
+            models.Index(
+                F("app"),
+                F("completed_at").desc(),
+                name="episode_recallable_org",
+                condition=Q(
+                    scope=Scope.ORG, state=State.COMPLETED, recall_state=RecallState.RECALLABLE
+                ),
+            ),
+            # Lists of an app, newest first, and the retention sweep from the other end.
+            models.Index(
+                F("app"), F("received_at").desc(), F("id").desc(), name="episode_newest_of_app"
+            ),
+            models.Index(F("app"), F("completed_at"), name="episode_expiry"),
+            # beat: close_idle finds open episodes by their last activity.
+            models.Index(
+                F("last_activity_at"),
+                name="episode_open_by_activity",
+                condition=Q(state=State.OPEN),
+            ),
+            # Console and API filters on tags.
+            GinIndex(fields=["tags"], name="episode_tags", condition=~Q(tags=[])),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="identity_is_fixed",
+                operation=pgtrigger.Update,
+                when=pgtrigger.Before,
+                func=IDENTITY_IS_FIXED,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+from episodes.models.app import App
+from memoryadmin.lib import clock, ids
+
+
+class IdempotencyRecord(models.Model):
+    """One Idempotency-Key of one API key: the digest of its request, then ids and statuses only."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key_prefix = models.CharField(max_length=16)
+    # The caller's key and body, hashed: neither is ours to keep.
+    key_hash = models.BinaryField(max_length=32)
+    body_hash = models.BinaryField(max_length=32)
+    user_id = models.CharField(max_length=256, null=True)
+    # Null while the first request is in flight.
+    status = models.PositiveSmallIntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(default=clock.now, db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["app", "key_prefix", "key_hash"],
+                name="episodes_idempotencyrecord_one_per_key",
+            ),
+        ]
+        indexes = [
+            # The hourly purge of what is older than a day.
+            models.Index(fields=["created_at"], name="idempotencyrecord_age"),
+            # A subject's records (erasure).
+            models.Index(fields=["app", "user_id"], name="idempotencyrecord_of_user"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pgtrigger
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from episodes.enums import Outcome, OutcomeSource
+from episodes.models.app import App
+from episodes.models.episode import Episode
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import append_only
+
+
+class OutcomeEntry(models.Model):
+    """One statement about how an episode ended, or the retraction of one. Appended, never edited.
+
+    A retraction names the entry that it takes back and states no outcome itself.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    episode = models.ForeignKey(
+        Episode,
+        on_delete=models.CASCADE,
+        related_name="entries",
+        db_constraint=False,
+        db_index=False,
+    )
+    user_id = models.CharField(max_length=256, null=True)
+    # The revision that was judged.
+    revision = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, null=True)
+    source = models.CharField(max_length=16, choices=OutcomeSource.choices)
+    score = models.FloatField(null=True)
+    reason = models.TextField(default="", blank=True)
+    evidence = models.JSONField(default=dict)
+    retracts = models.UUIDField(null=True)
+    stated_by = models.CharField(max_length=200, default="")
+    key_prefix = models.CharField(max_length=16, default="", blank=True)
+    at = models.DateTimeField(default=clock.now, db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome__isnull=True, retracts__isnull=False)
+                | Q(outcome__in=Outcome.values, retracts__isnull=True),
+                name="episodes_outcomeentry_states_or_retracts",
+            ),
+            models.CheckConstraint(
+                condition=Q(source__in=OutcomeSource.values), name="episodes_outcomeentry_source"
+            ),
+            # Two people undo the same entry: one of them does.
+            models.UniqueConstraint(
+                fields=["app", "episode", "retracts"],
+                condition=Q(retracts__isnull=False),
+                name="episodes_outcomeentry_retracted_once",
+            ),
+        ]
+        indexes = [
+            # The entries of one episode in order: effective outcome, episode page.
+            models.Index(fields=["app", "episode", "at"], name="outcomeentry_of_episode"),
+        ]
+        triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.outcome or 'retraction'}"

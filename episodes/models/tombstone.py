@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from episodes.models.app import App
+from memoryadmin.lib import clock, ids
+
+
+class Tombstone(models.Model):
+    """An erased subject, known only by a keyed hash; refuses its late writes until re-admitted."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
+    subject_hash = models.BinaryField(max_length=32)
+    created_at = models.DateTimeField(default=clock.now, db_default=Now())
+    readmitted_at = models.DateTimeField(null=True)
+    readmitted_by = models.CharField(max_length=200, default="", blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                F("app"),
+                F("subject_hash"),
+                condition=Q(readmitted_at__isnull=True),
+                name="episodes_tombstone_one_standing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
