@@ -1,0 +1,265 @@
+"""One settings file, driven by the environment. docs/operations.md lists the variables.
+
+Without a DATABASE_URL the module can still be imported (type checker, collectstatic), but nothing
+that touches the database or signs anything works.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import django_stubs_ext
+from celery.schedules import crontab
+from csp.constants import NONE, SELF
+
+from memoryadmin import dsn, keyfile
+from memoryadmin.lib import env
+
+# lets Django's generic classes be subscripted at run time, as mypy wants them
+django_stubs_ext.monkeypatch()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(env.text("MEMORYADMIN_DATA_DIR", str(BASE_DIR / "var"))).absolute()
+
+# Local: one person's machine, reached by loopback only. Set by the embedded server and by `up`.
+LOCAL = env.flag("MEMORYADMIN_LOCAL", default=False)
+DEBUG = env.flag("MEMORYADMIN_DEBUG", default=False)
+
+# --- Database: memoryadmin/dsn.py says who connects as what ---------------------------------------
+
+DB_LOGIN = env.choice("MEMORYADMIN_DB_ROLE", "app", of=("owner", "app"))
+_database = dsn.parameters("owner" if DB_LOGIN == "owner" else "app")
+DATABASES = {"default": dsn.django_database(_database)} if _database else {}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Keys -----------------------------------------------------------------------------------------
+
+SECRET_KEY = ""
+SECRET_KEY_FALLBACKS = env.names("MEMORYADMIN_SECRET_KEY_FALLBACKS")
+# Keyed hashes that must stay comparable for good (tombstones, audit). Not the secret key, which
+# may be rotated.
+HASH_KEY = ""
+if _database:
+    SECRET_KEY = keyfile.key("MEMORYADMIN_SECRET_KEY", DATA_DIR / "secret_key", may_create=LOCAL)
+    HASH_KEY = keyfile.key("MEMORYADMIN_HASH_KEY", DATA_DIR / "hash_key", may_create=LOCAL)
+
+# --- Web ------------------------------------------------------------------------------------------
+
+ALLOWED_HOSTS = env.names(
+    "MEMORYADMIN_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]") if LOCAL or DEBUG else ()
+)
+CSRF_TRUSTED_ORIGINS = env.names("MEMORYADMIN_TRUSTED_ORIGINS")
+ROOT_URLCONF = "memoryadmin.urls"
+WSGI_APPLICATION = "memoryadmin.wsgi.application"
+
+HTTPS = env.flag("MEMORYADMIN_HTTPS", default=not LOCAL)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+if env.flag("MEMORYADMIN_TRUST_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "csp",
+    "django_htmx",
+    "template_partials",
+    "pgtrigger",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "episodes",
+    "curation",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.text("MEMORYADMIN_STATIC_ROOT", str(DATA_DIR / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+    )
+]
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "memoryadmin",
+    "DESCRIPTION": "Episodic memory of AI agents: sessions in, precedent out.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- Limits of the API (api.md, "Common rules") ---------------------------------------------------
+
+SESSION_MAX_BYTES = 5 * 1024 * 1024
+SESSION_MAX_EVENTS = 10_000
+BATCH_MAX_BYTES = 20 * 1024 * 1024
+BATCH_MAX_ITEMS = 100
+QUERY_MAX_CHARACTERS = 8_000
+IDEMPOTENCY_SECONDS = 24 * 3600
+DATA_UPLOAD_MAX_MEMORY_SIZE = BATCH_MAX_BYTES + 64 * 1024
+IDLE_CLOSE_SECONDS = env.whole("MEMORYADMIN_IDLE_CLOSE_SECONDS", 3600, least=1, most=30 * 86_400)
+REQUESTS_PER_MINUTE = env.whole("MEMORYADMIN_REQUESTS_PER_MINUTE", 6_000, least=1, most=10_000_000)
+
+# --- Embedding ------------------------------------------------------------------------------------
+
+EMBEDDER = env.choice("MEMORYADMIN_EMBEDDER", "local", of=("local", "http"))
+EMBEDDER_URL = env.url("MEMORYADMIN_EMBEDDER_URL", schemes=("http", "https"))
+EMBEDDER_MODEL = env.text("MEMORYADMIN_EMBEDDER_MODEL")
+EMBEDDER_API_KEY = env.text("MEMORYADMIN_EMBEDDER_API_KEY")
+EMBEDDER_DIMENSIONS = env.whole("MEMORYADMIN_EMBEDDER_DIMENSIONS", 0, least=0, most=2_000)
+EMBEDDER_TIMEOUT = env.seconds("MEMORYADMIN_EMBEDDER_TIMEOUT", 10.0, least=0.05, most=300)
+EMBEDDER_BATCH = env.whole("MEMORYADMIN_EMBEDDER_BATCH", 64, least=1, most=2_048)
+EMBEDDER_SEND_DIMENSIONS = env.flag("MEMORYADMIN_EMBEDDER_SEND_DIMENSIONS", default=False)
+# for a model nobody measured yet: rather nothing than something irrelevant; see `calibrate`
+EMBEDDER_MINIMUM = env.fraction("MEMORYADMIN_EMBEDDER_MINIMUM", 0.75)
+EMBEDDER_FAILURE_THRESHOLD = env.fraction("MEMORYADMIN_EMBEDDER_FAILURE_THRESHOLD", 0.92)
+# how long a search waits for its query's vector before it answers from the text side alone
+SEARCH_EMBED_SECONDS = env.seconds("MEMORYADMIN_SEARCH_EMBED_SECONDS", 0.3, least=0.01, most=10)
+if EMBEDDER == "http":
+    for _name in ("MEMORYADMIN_EMBEDDER_URL", "MEMORYADMIN_EMBEDDER_MODEL"):
+        env.required(_name, why="MEMORYADMIN_EMBEDDER is http")
+    if not EMBEDDER_DIMENSIONS:
+        env.required("MEMORYADMIN_EMBEDDER_DIMENSIONS", why="MEMORYADMIN_EMBEDDER is http")
+
+# --- Celery: its queue is in the same database unless CELERY_BROKER_URL says otherwise ------------
+
+CELERY_BROKER_URL = env.url(
+    "CELERY_BROKER_URL",
+    "pgmq://localhost/",
+    schemes=("pgmq", "redis", "rediss", "amqp", "amqps"),
+)
+VISIBILITY_TIMEOUT = env.whole("MEMORYADMIN_VISIBILITY_TIMEOUT", 120, least=1, most=43_200)
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": VISIBILITY_TIMEOUT}
+if CELERY_BROKER_URL.startswith("pgmq"):
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
+        # the URL form would lose a socket folder; the password must not be empty
+        "conn_string": dsn.conninfo({"password": "x", **_database}) if _database else "",
+        "init_extension": False,
+        "use_notify": True,
+        "notify_throttle_interval_ms": 0,
+        "wait_time_seconds": 0,
+        "polling_interval": 0.2,
+        "pool_size": 4,
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 4
+CELERY_TASK_SOFT_TIME_LIMIT = 45
+CELERY_TASK_TIME_LIMIT = 60
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+# one table of everything that runs by the clock
+CELERY_BEAT_SCHEDULE = {
+    "embed what is due": {"task": "episodes.embed_due", "schedule": 5.0},
+    "close idle episodes": {"task": "episodes.close_idle", "schedule": 60.0},
+    "purge idempotency rows": {
+        "task": "episodes.purge_idempotency",
+        "schedule": crontab(minute="17"),
+    },
+    "prove that beat, queue and worker are connected": {
+        "task": "memoryadmin.heartbeat",
+        "schedule": 10.0,
+    },
+}
+
+# --- Logging: to stderr, one line each; never bodies, headers or SQL parameters -------------------
+
+LOG_LEVEL = env.choice(
+    "MEMORYADMIN_LOG_LEVEL", "INFO", of=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "format": "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s",
+            "datefmt": "%Y-%m-%dT%H:%M:%S",
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        "django.db.backends": {"level": "INFO"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "pgmq": {"level": "WARNING"},
+    },
+}

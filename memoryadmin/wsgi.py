@@ -1,0 +1,16 @@
+"""The web process. It never starts a database server; whoever starts it hands it DATABASE_URL."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+from memoryadmin.lib import env
+from memoryadmin.lib.processes import die_with_parent
+
+die_with_parent()
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryadmin.settings")
+env.required("DATABASE_URL", why="the web process starts no database; `manage.py up` does")
+
+application = get_wsgi_application()
