@@ -15,7 +15,7 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(
 lock_sum = $(shell cat $(1) | cksum | cut -d' ' -f1)
 RUNTIME := $(VENV)/.runtime-$(call lock_sum,requirements.txt)
 DEV     := $(VENV)/.dev-$(call lock_sum,requirements.txt requirements-dev.txt)
-PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
 COMPILE := $(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --strip-extras --no-header \
 	--no-emit-index-url --no-emit-find-links
 
