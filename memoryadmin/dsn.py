@@ -14,10 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memoryadmin.lib import env
-
-APP_ROLE = "memoryadmin_app"
-ERASE_ROLE = "memoryadmin_erase"
-OWNER_ROLE = "memoryadmin_owner"
+from memoryadmin.lib.roles import APP
 
 Login = Literal["owner", "app"]
 
@@ -51,8 +48,8 @@ def parameters(login: Login) -> dict[str, str] | None:
     name = "APP_DATABASE_URL" if login == "app" and dsn != owner() else "DATABASE_URL"
     found = parse(name, dsn)
     options = [found.get("options", ""), "-c TimeZone=UTC"]
-    if login == "app" and found.get("user") != APP_ROLE:
-        options.append(f"-c role={APP_ROLE}")
+    if login == "app" and found.get("user") != APP:
+        options.append(f"-c role={APP}")
     found["options"] = " ".join(part for part in options if part)
     found.setdefault("connect_timeout", "10")
     found.setdefault("application_name", "memoryadmin")

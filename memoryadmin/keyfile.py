@@ -37,7 +37,7 @@ def _stored(path: Path) -> str:
 
 
 def _created(path: Path) -> str:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "memoryadmin",  # no models: the commands that run the program
     "episodes",
     "curation",
 ]
@@ -125,7 +126,7 @@ TEMPLATES = [
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.text("MEMORYADMIN_STATIC_ROOT", str(DATA_DIR / "static")))
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [path for path in (BASE_DIR / "static",) if path.is_dir()]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -212,6 +213,7 @@ if CELERY_BROKER_URL.startswith("pgmq"):
         "polling_interval": 0.2,
         "pool_size": 4,
     }
+CELERY_TASK_DEFAULT_QUEUE = "memoryadmin"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

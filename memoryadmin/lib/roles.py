@@ -1,0 +1,7 @@
+"""The names of the database roles. memoryadmin/roles.py makes them, lib/grants.py arms them."""
+
+from __future__ import annotations
+
+OWNER = "memoryadmin_owner"  # migrations; only on the embedded server, elsewhere the given login
+APP = "memoryadmin_app"  # web and workers
+ERASE = "memoryadmin_erase"  # taken on inside a running erasure

@@ -1,0 +1,120 @@
+"""The database a program uses: yours (DATABASE_URL), or an embedded one in the data folder.
+
+Programs that may start a server enter `database()`: manage.py and the tests. Every user of the
+embedded server holds `users.lock` shared, which the kernel lets go of even after a kill -9; the
+last one out stops the server. Starting and stopping happen under `start.lock`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memoryadmin import roles, server_check
+from memoryadmin.cluster import SUPERUSER, Cluster
+from memoryadmin.lib import env
+from memoryadmin.lib.roles import APP, OWNER
+
+NAME = "memoryadmin"
+
+
+def data_folder() -> Path:
+    usual = Path(__file__).resolve().parent.parent / "var"
+    return Path(env.text("MEMORYADMIN_DATA_DIR", str(usual))).absolute()
+
+
+@contextmanager
+def database(*, migrated: bool = False) -> Iterator[str]:
+    """Yield the owner's DSN, with the environment set so that settings and children find it.
+
+    `migrated` asks a server of one's own to have been migrated before; then the message about it
+    is ours and not the driver's.
+    """
+    given = env.text("DATABASE_URL")
+    # set by an embedded server of a parent, whose folder need not be ours
+    inherited = env.text("MEMORYADMIN_EMBEDDED")
+    if given and not inherited:
+        server_check.check(given, migrated=migrated)
+        yield given
+        return
+    embedded = EmbeddedServer(data_folder())
+    with embedded.in_use(), _environment(embedded.variables()):
+        yield embedded.owner_dsn
+
+
+class EmbeddedServer:
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / "postgres"
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._cluster = Cluster(self.folder)
+        self.owner_dsn = self._cluster.dsn(user=OWNER, dbname=NAME)
+        self.app_dsn = self._cluster.dsn(user=APP, dbname=NAME)
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "DATABASE_URL": self.owner_dsn,
+            "APP_DATABASE_URL": self.app_dsn,
+            "MEMORYADMIN_EMBEDDED": str(self.folder),
+            "MEMORYADMIN_LOCAL": env.text("MEMORYADMIN_LOCAL", "1"),
+        }
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        users = os.open(self.folder / "users.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            with self._starting_or_stopping():
+                fcntl.flock(users, fcntl.LOCK_SH)
+                self._start()
+            yield
+        finally:
+            try:
+                self._leave(users)
+            finally:
+                os.close(users)
+
+    def restart_if_dead(self) -> None:
+        """Bring a server back that died under its users; nothing happens to a living one."""
+        with self._starting_or_stopping():
+            self._start()
+
+    def _start(self) -> None:
+        self._cluster.start()
+        roles.prepare_cluster(
+            self._cluster.dsn(user=SUPERUSER, dbname="postgres"),
+            template_dsn=self._cluster.dsn(user=SUPERUSER, dbname="template1"),
+            name=NAME,
+        )
+
+    def _leave(self, users: int) -> None:
+        with self._starting_or_stopping():
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return  # others still use it
+            self._cluster.stop()
+
+    @contextmanager
+    def _starting_or_stopping(self) -> Iterator[None]:
+        lock = os.open(self.folder / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
