@@ -5,6 +5,7 @@ from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.feedback import Feedback
 from episodes.models.idempotency import IdempotencyRecord
+from episodes.models.operations import FailedTask, Heartbeat
 from episodes.models.outcome import OutcomeEntry
 from episodes.models.recall import Recall, RecallHit
 from episodes.models.revision import EpisodeRevision
@@ -22,7 +23,9 @@ __all__ = [
     "EpisodeQuerySet",
     "EpisodeRevision",
     "EpisodeVector",
+    "FailedTask",
     "Feedback",
+    "Heartbeat",
     "IdempotencyRecord",
     "Member",
     "OutcomeEntry",
