@@ -5,7 +5,7 @@ from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.feedback import Feedback
 from episodes.models.idempotency import IdempotencyRecord
-from episodes.models.operations import FailedTask, Heartbeat
+from episodes.models.operations import FailedTask, Heartbeat, Part
 from episodes.models.outcome import OutcomeEntry
 from episodes.models.recall import Recall, RecallHit
 from episodes.models.revision import EpisodeRevision
@@ -29,6 +29,7 @@ __all__ = [
     "IdempotencyRecord",
     "Member",
     "OutcomeEntry",
+    "Part",
     "PendingEmbedding",
     "RankingProfile",
     "RateWindow",

@@ -4,6 +4,18 @@ from django.db import models
 from django.db.models.functions import Now
 
 from memoryadmin.lib import clock
+from memoryadmin.lib.constraints import one_of
+
+
+class Part(models.TextChoices):
+    """What of the program shows that it lives.
+
+    "pipeline" is a message that beat sent, the queue carried and a worker ran.
+    """
+
+    WORKER = "worker"
+    BEAT = "beat"
+    PIPELINE = "pipeline"
 
 
 class FailedTask(models.Model):
@@ -31,15 +43,7 @@ class FailedTask(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a part of the program last showed that it lives; one row a part, overwritten.
-
-    "pipeline" is a message that beat sent, the queue carried and a worker ran.
-    """
-
-    class Part(models.TextChoices):
-        WORKER = "worker"
-        BEAT = "beat"
-        PIPELINE = "pipeline"
+    """When a part of the program last showed that it lives: one row each, overwritten."""
 
     part = models.CharField(max_length=16, choices=Part.choices)
     node = models.CharField(max_length=200)  # host name; several machines may run workers
@@ -49,10 +53,7 @@ class Heartbeat(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["part", "node"], name="episodes_heartbeat_once_a_node"),
-            models.CheckConstraint(
-                condition=models.Q(part__in=["worker", "beat", "pipeline"]),
-                name="episodes_heartbeat_part",
-            ),
+            one_of("part", Part, "episodes_heartbeat_part"),
         ]
 
     def __str__(self) -> str:
