@@ -80,8 +80,16 @@ class Episode(models.Model):
     # Null: nobody has said anything about how it ended.
     outcome_source = models.CharField(max_length=16, choices=OutcomeSource.choices, null=True)
 
+    # An unretracted statement of lower authority came later and says something else.
+    contradicted = models.BooleanField(default=False)
+
     revision = models.PositiveIntegerField(default=1)
     n_revisions = models.PositiveIntegerField(default=1)
+    # The furthest state of the session that was ever offered, stored as a revision or not: what
+    # a re-add must exceed to be newer, whatever the order of arrival.
+    high_sequence = models.BigIntegerField(default=-1)
+    high_n_events = models.PositiveIntegerField(default=0)
+    high_last_event_at = models.DateTimeField(null=True)
 
     # Copies from the served revision that search filters or ranks by.
     recorded_outcome = models.CharField(

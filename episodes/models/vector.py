@@ -45,7 +45,7 @@ class VectorGeneration(models.Model):
 class EpisodeVector(models.Model):
     """The unit vector of a revision's goal and issue type in one generation."""
 
-    pk = models.CompositePrimaryKey("app_id", "generation_id", "episode_id", "revision")
+    pk = models.CompositePrimaryKey("app_id", "episode_id", "generation_id", "revision")
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
     generation = models.ForeignKey(
         VectorGeneration, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -91,7 +91,7 @@ class PendingEmbedding(models.Model):
     Holds no text; the text is read from the revision when its turn comes.
     """
 
-    pk = models.CompositePrimaryKey("app_id", "generation_id", "episode_id", "revision")
+    pk = models.CompositePrimaryKey("app_id", "episode_id", "generation_id", "revision")
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
     generation = models.ForeignKey(
         VectorGeneration, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -112,8 +112,6 @@ class PendingEmbedding(models.Model):
             models.Index(fields=["next_attempt_at"], name="pendingembedding_due"),
             # readyz: how long the oldest has waited.
             models.Index(fields=["created_at"], name="pendingembedding_oldest"),
-            # An episode's erasure and its page.
-            models.Index(fields=["app", "episode"], name="pendingembedding_of_episode"),
         ]
 
     def __str__(self) -> str:

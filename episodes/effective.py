@@ -1,0 +1,68 @@
+"""Which of the statements about an episode holds (product.md §1, "Outcome entries"). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from episodes.enums import AUTHORITIES, Outcome, OutcomeSource
+
+REVIEW_SOURCES = (OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER)
+
+
+class Statement(Protocol):
+    """What is read of an outcome entry."""
+
+    id: UUID
+    outcome: str | None
+    source: str
+    revision: int
+    retracts: UUID | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """`source` None: nobody has said anything. `reviewed_revision` None: no person has judged."""
+
+    outcome: str
+    source: str | None
+    contradicted: bool
+    reviewed_revision: int | None
+
+
+def _rank(source: str) -> int:
+    """Return 0 for the highest authority; every non-authoritative source ranks alike, last."""
+    return AUTHORITIES.index(OutcomeSource(source)) if source in AUTHORITIES else len(AUTHORITIES)
+
+
+def effective_outcome(statements: Iterable[Statement]) -> Effective:
+    """Return the latest unretracted statement of the highest authority present.
+
+    A later statement of lower authority never changes it; one that disagrees is a contradiction.
+    """
+    every = list(statements)
+    retracted = {entry.retracts for entry in every if entry.retracts is not None}
+    standing = sorted(
+        (entry for entry in every if entry.retracts is None and entry.id not in retracted),
+        key=lambda entry: (entry.at, entry.id),
+    )
+    if not standing:
+        return Effective(Outcome.UNKNOWN, None, contradicted=False, reviewed_revision=None)
+
+    highest = min(_rank(entry.source) for entry in standing)
+    holds = [entry for entry in standing if _rank(entry.source) == highest][-1]
+    later = standing[standing.index(holds) + 1 :]
+    contradicted = any(
+        _rank(entry.source) > highest and entry.outcome != holds.outcome for entry in later
+    )
+    reviews = [entry.revision for entry in standing if entry.source in REVIEW_SOURCES]
+    return Effective(
+        outcome=holds.outcome or Outcome.UNKNOWN,
+        source=holds.source,
+        contradicted=contradicted,
+        reviewed_revision=max(reviews, default=None),
+    )

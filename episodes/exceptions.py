@@ -1,0 +1,19 @@
+"""Refusals that more than one entry point has to tell a caller."""
+
+from __future__ import annotations
+
+
+class SubjectErasedError(Exception):
+    """The subject was erased; late writes are refused (410 `subject_erased`)."""
+
+
+class LifecycleOpenError(Exception):
+    """The session is being reported through the lifecycle API (409 `lifecycle_open`)."""
+
+
+class AlreadyRetractedError(Exception):
+    """The outcome entry has been taken back before."""
+
+
+class AuditOutsideTransactionError(RuntimeError):
+    """An audit row must be written in the transaction of the change that it records."""

@@ -1,0 +1,91 @@
+"""How an episode's head is derived from its rows. Used by lifecycle.py and nobody else."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from episodes.effective import effective_outcome
+from episodes.enums import IndexState, RecallState, ReviewState
+from episodes.models import Block, Episode, EpisodeRevision, EpisodeVector, OutcomeEntry
+
+# Copied from the served revision, because search filters or ranks by them.
+SERVED_COLUMNS = (
+    "recorded_outcome",
+    "procedure_key",
+    "toolset_version",
+    "toolset_kind",
+    "issue_type",
+)
+STATE_COLUMNS = ("outcome", "outcome_source", "contradicted", "review_state", "recall_state")
+
+
+def lock_head(*, app_id: int, episode_id: UUID) -> Episode:
+    """Return the head under FOR UPDATE; raises Episode.DoesNotExist for another app's id."""
+    return Episode.objects.select_for_update(no_key=True).get(id=episode_id, app_id=app_id)
+
+
+def refresh_head(head: Episode) -> None:
+    """Bring the cached outcome, review and recall state in line with entries and blocks."""
+    effective = effective_outcome(OutcomeEntry.objects.filter(app_id=head.app_id, episode=head))
+    head.outcome = effective.outcome
+    head.outcome_source = effective.source
+    head.contradicted = effective.contradicted
+    head.review_state = _review_state(head, effective.reviewed_revision)
+    head.recall_state = _recall_state(head)
+    head.save(update_fields=STATE_COLUMNS)
+
+
+def serve_if_ready(head: Episode, revision: int) -> bool:
+    """Move the head to `revision` when that is newer, has its vector and is not held.
+
+    The caller holds the row lock and refreshes the head when the answer is True.
+    """
+    if revision < head.revision or not _has_vector(head, revision):
+        return False
+    if revision > head.revision:
+        if _is_held(head, revision):
+            return False
+        show_revision(head, EpisodeRevision.objects.get(pk=(head.app_id, head.id, revision)))
+        # Only the served revision is searched; its predecessors' vectors serve nobody.
+        EpisodeVector.objects.filter(
+            app_id=head.app_id, episode=head, revision__lt=revision
+        ).delete()
+    head.index_state = IndexState.READY
+    head.save(update_fields=[*SERVED_COLUMNS, "revision", "index_state"])
+    return True
+
+
+def show_revision(head: Episode, revision: EpisodeRevision) -> None:
+    """Point the (unsaved) head at a revision, with the columns that search reads."""
+    for column in SERVED_COLUMNS:
+        setattr(head, column, getattr(revision, column))
+    head.revision = revision.revision
+
+
+def _has_vector(head: Episode, revision: int) -> bool:
+    return EpisodeVector.objects.filter(
+        pk=(head.app_id, head.id, head.app.generation_id, revision)
+    ).exists()
+
+
+def _is_held(head: Episode, revision: int) -> bool:
+    return Block.objects.filter(
+        app_id=head.app_id, episode=head, revision=revision, closed_at__isnull=True
+    ).exists()
+
+
+def _review_state(head: Episode, reviewed_revision: int | None) -> ReviewState:
+    if reviewed_revision is None:
+        return ReviewState.UNREVIEWED
+    if reviewed_revision >= head.revision:
+        return ReviewState.REVIEWED
+    return ReviewState.CHANGED_AFTER_REVIEW
+
+
+def _recall_state(head: Episode) -> RecallState:
+    standing = Block.objects.filter(app_id=head.app_id, episode=head, closed_at__isnull=True)
+    blocked = any(
+        revision in (None, head.revision)
+        for revision in standing.values_list("revision", flat=True)
+    )
+    return RecallState.BLOCKED if blocked else RecallState.RECALLABLE

@@ -1,0 +1,333 @@
+"""Writing a session: which of its states is kept, and what the episode makes of it.
+
+A session is offered as often as its agent likes: checkpoints, retries, replays, in any order and
+from several workers at once. The head's row lock puts them in a row; the furthest state wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.contrib.postgres.search import SearchVector
+from django.db import transaction
+from django.db.models import Value
+
+from episodes import lifecycle, tasks
+from episodes.audit import Actor
+from episodes.embedding.queue import await_vector
+from episodes.enums import LessonSource, Outcome, OutcomeSource, Scope, State
+from episodes.exceptions import LifecycleOpenError
+from episodes.ingest.evidence import Evidence, Ignored, build_evidence
+from episodes.ingest.registry import parse
+from episodes.ingest.whitelist import Whitelist
+from episodes.lesson import template_lesson
+from episodes.lifecycle import Statement
+from episodes.models import App, Episode, EpisodeRevision, OutcomeEntry, Toolset
+from episodes.tombstones import refuse_erased
+from memoryadmin.lib import clock, ids
+from memoryadmin.lib.jobs import delay_on_commit
+
+LIFECYCLE = "lifecycle"
+TOUCH_TOOLSET_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWrite:
+    """A validated body of POST /sessions. `session` is the decoded JSON in the named format."""
+
+    user_id: str
+    session_id: str
+    format: str
+    session: object
+    episode_key: str = ""
+    sequence: int | None = None
+    agent_id: str = ""
+    task_id: str = ""
+    tags: tuple[str, ...] = ()
+    issue_type: str = ""
+    outcome: str | None = None
+    score: float | None = None
+    toolset_version: str = ""
+    toolset_kind: str = "opaque"
+    final: bool = True
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswer:
+    """`status`: created, updated, unchanged, ignored or held; `reason` says why where it matters."""
+
+    status: str
+    reason: str | None = None
+    episode_id: UUID | None = None
+    revision: int | None = None
+    index_state: str | None = None
+    dropped_arguments: int = 0
+    stripped: Mapping[str, int] = field(default_factory=dict)
+    outcome: str | None = None
+    outcome_source: str | None = None
+
+
+def write_session(
+    *, app: App, write: SessionWrite, actor: Actor, may_verify: bool
+) -> SessionAnswer:
+    """Store what a session proves, or say why nothing was stored.
+
+    Raises MalformedSessionError or UnknownFormatError (nothing is stored), SubjectErasedError,
+    LifecycleOpenError.
+    """
+    evidence = build_evidence(
+        parse(write.format, write.session),
+        whitelist=Whitelist.from_json(app.argument_whitelist),
+        user_id=write.user_id,
+        issue_type=write.issue_type,
+        toolset_version=write.toolset_version,
+        outcome=write.outcome,
+    )
+    with transaction.atomic():
+        refuse_erased(app_id=app.id, user_id=write.user_id)
+        if isinstance(evidence, Ignored):
+            return SessionAnswer("ignored", evidence.reason, stripped=evidence.stripped)
+        head, is_new = _claim_head(app, write)
+        return _Offer(app, write, evidence, actor, may_verify).store(head, is_new=is_new)
+
+
+def session_status(
+    *, app_id: int, user_id: str, session_id: str, episode_key: str = ""
+) -> SessionAnswer | None:
+    """Return what is stored of a session, as the answer to its last accepted write would say it."""
+    head = Episode.objects.filter(
+        app_id=app_id,
+        scope=Scope.USER,
+        user_id=user_id,
+        session_id=session_id,
+        episode_key=episode_key,
+    ).first()
+    if head is None:
+        return None
+    newest = EpisodeRevision.objects.get(pk=(app_id, head.id, head.n_revisions))
+    return _answer("unchanged", head, newest)
+
+
+def _claim_head(app: App, write: SessionWrite) -> tuple[Episode, bool]:
+    """Return the session's head under its row lock, and whether this call made it.
+
+    The unique constraint decides who makes it; everybody else waits for the lock.
+    """
+    made = Episode(
+        id=ids.new_id(),
+        app=app,
+        user_id=write.user_id,
+        session_id=write.session_id,
+        episode_key=write.episode_key,
+    )
+    Episode.objects.bulk_create([made], ignore_conflicts=True)
+    head = (
+        Episode.objects.select_for_update(no_key=True)
+        .filter(app=app, scope=Scope.USER, user_id=write.user_id)
+        .get(session_id=write.session_id, episode_key=write.episode_key)
+    )
+    head.app = app
+    return head, head.id == made.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """One state of a session, on its way into the episode that the caller has locked."""
+
+    app: App
+    write: SessionWrite
+    evidence: Evidence
+    actor: Actor
+    may_verify: bool
+
+    def store(self, head: Episode, *, is_new: bool) -> SessionAnswer:
+        if head.origin == LIFECYCLE and head.state == State.OPEN:
+            raise LifecycleOpenError
+        newest = (
+            None
+            if is_new
+            else EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.n_revisions))
+        )
+        ahead = is_new or self._position() > _high_position(head)
+        if newest is not None and not ahead and self._position() < _high_position(head):
+            return _answer("unchanged", head, newest, reason="superseded")
+        if newest is not None and newest.content_hash == self.evidence.content_hash:
+            return self._confirm(head, newest, ahead=ahead)
+        if newest is not None and not ahead:
+            return _answer("unchanged", head, newest, reason="superseded")
+        return self._append(head, is_new=is_new)
+
+    def _append(self, head: Episode, *, is_new: bool) -> SessionAnswer:
+        revision = self._revision(head, number=1 if is_new else head.n_revisions + 1)
+        self._advance(head)
+        self._describe(head, revision)
+        lifecycle.record_evidence(
+            head=head,
+            verb="episode.created" if is_new else "episode.revised",
+            actor=self.actor,
+            revision=revision,
+            statement=self._statement(head, revision=revision.revision, ahead=True),
+            held_reason=self.evidence.held_reason,
+            completed_at=self._completed_at(head),
+        )
+        if await_vector(head=head, revision=revision):
+            head = lifecycle.serve_revision(
+                episode=head, revision=revision.revision, actor=self.actor
+            )
+        else:
+            delay_on_commit(tasks.embed_due)
+        self._touch_toolset()
+        if self.evidence.held_reason is not None:
+            return _answer("held", head, revision, reason=self.evidence.held_reason)
+        return _answer("created" if is_new else "updated", head, revision)
+
+    def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
+        """Take the same evidence again: at most its outcome, its completion or its reach is news."""
+        statement = self._statement(head, revision=newest.revision, ahead=ahead)
+        completed_at = self._completed_at(head)
+        if not ahead and statement is None and completed_at is None:
+            return _answer("unchanged", head, newest)
+        self._advance(head)
+        if statement is None and completed_at is None:
+            lifecycle.note_progress(head=head)
+            return _answer("unchanged", head, newest)
+        lifecycle.record_evidence(
+            head=head,
+            verb="episode.confirmed",
+            actor=self.actor,
+            statement=statement,
+            completed_at=completed_at,
+        )
+        return _answer("updated", head, newest)
+
+    def _statement(self, head: Episode, *, revision: int, ahead: bool) -> Statement | None:
+        """Return what this state says about the outcome, unless that has been said before.
+
+        Only a key with the scope `verify` asserts it as a tool; otherwise it is the agent's claim.
+        """
+        outcome = self.evidence.outcome
+        if self.evidence.outcome_reason:
+            outcome = Outcome.UNKNOWN
+        elif outcome in (None, Outcome.UNKNOWN):
+            return None
+        source = OutcomeSource.TOOL if self.may_verify else OutcomeSource.AGENT_CLAIM
+        said = OutcomeEntry.objects.filter(
+            app=self.app, episode=head, source=source, retracts__isnull=True
+        ).order_by("at", "id")
+        if ahead:
+            last = said.last()
+            repeated = last is not None and last.outcome == outcome
+        else:
+            repeated = said.filter(outcome=outcome).exists()
+        if repeated:
+            return None
+        return Statement(
+            outcome=str(outcome),
+            source=source,
+            revision=revision,
+            score=self.write.score,
+            reason=self.evidence.outcome_reason or "",
+        )
+
+    def _revision(self, head: Episode, *, number: int) -> EpisodeRevision:
+        evidence, write = self.evidence, self.write
+        outcome = evidence.outcome or Outcome.UNKNOWN
+        lesson = evidence.lesson or template_lesson(
+            goal=evidence.goal, tools=evidence.tools, errors=evidence.errors, outcome=outcome
+        )
+        return EpisodeRevision(
+            app=self.app,
+            episode=head,
+            revision=number,
+            user_id=head.user_id,
+            goal=evidence.goal,
+            steps=evidence.steps,
+            resolution=evidence.resolution or "",
+            lesson=lesson,
+            lesson_source=LessonSource.CALLER if evidence.lesson else LessonSource.TEMPLATE,
+            issue_type=write.issue_type,
+            recorded_outcome=outcome,
+            outcome_reason=evidence.outcome_reason or "",
+            toolset_version=write.toolset_version,
+            toolset_kind=write.toolset_kind,
+            tools=list(evidence.tools),
+            errors=list(evidence.errors),
+            procedure_key=evidence.procedure_key,
+            content_hash=evidence.content_hash,
+            identifiers=list(evidence.identifiers),
+            search=SearchVector(Value(evidence.search_text), config="simple"),
+            sequence=write.sequence,
+            n_events=evidence.n_events,
+            last_event_at=evidence.last_event_at,
+            started_at=write.started_at or evidence.started_at,
+            is_final=write.final,
+            dropped_arguments=list(evidence.dropped_arguments),
+            stripped=dict(evidence.stripped),
+            format=write.format,
+            written_by=self.actor.name[:200],
+            key_prefix=self.actor.key_prefix,
+            route=self.actor.route,
+            address_hash=self.actor.address_hash,
+        )
+
+    def _position(self) -> tuple[int, int, datetime]:
+        """How far the session had got: `sequence` first, then its events, then the last of them."""
+        sequence = -1 if self.write.sequence is None else self.write.sequence
+        return sequence, self.evidence.n_events, self.evidence.last_event_at or _NEVER
+
+    def _advance(self, head: Episode) -> None:
+        position = max(self._position(), _high_position(head))
+        head.high_sequence, head.high_n_events = position[0], position[1]
+        head.high_last_event_at = None if position[2] == _NEVER else position[2]
+        head.last_activity_at = clock.now()
+
+    def _describe(self, head: Episode, revision: EpisodeRevision) -> None:
+        head.agent_id = self.write.agent_id or head.agent_id
+        head.task_id = self.write.task_id or head.task_id
+        head.tags = list(self.write.tags) or head.tags
+        head.started_at = head.started_at or revision.started_at
+
+    def _completed_at(self, head: Episode) -> datetime | None:
+        """Return when the episode ended, or None if it goes on or has ended before."""
+        if not self.write.final or head.state == State.COMPLETED:
+            return None
+        return self.write.completed_at or self.evidence.last_event_at or clock.now()
+
+    def _touch_toolset(self) -> None:
+        """Keep a declared toolset current while its episodes come in; at most once an hour."""
+        if self.write.toolset_version:
+            now = clock.now()
+            Toolset.objects.filter(
+                app=self.app,
+                agent_id=self.write.agent_id,
+                version=self.write.toolset_version,
+                last_used_at__lt=now - TOUCH_TOOLSET_AFTER,
+            ).update(last_used_at=now)
+
+
+_NEVER = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def _high_position(head: Episode) -> tuple[int, int, datetime]:
+    return head.high_sequence, head.high_n_events, head.high_last_event_at or _NEVER
+
+
+def _answer(
+    status: str, head: Episode, revision: EpisodeRevision, *, reason: str | None = None
+) -> SessionAnswer:
+    return SessionAnswer(
+        status=status,
+        reason=reason,
+        episode_id=head.id,
+        revision=revision.revision,
+        index_state=head.index_state if head.revision == revision.revision else "pending",
+        dropped_arguments=len(revision.dropped_arguments),
+        stripped=revision.stripped,
+        outcome=head.outcome,
+        outcome_source=head.outcome_source,
+    )

@@ -1,0 +1,26 @@
+"""Doorbells: each rings for work that the database already knows of, and is safe to ring twice."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+
+@shared_task(name="episodes.embed_due")
+def embed_due() -> int:
+    from episodes.embedding.pipeline import embed_due as work
+
+    return work()
+
+
+@shared_task(name="episodes.close_idle")
+def close_idle() -> int:
+    from episodes.ingest.idle import close_idle as work
+
+    return work()
+
+
+@shared_task(name="episodes.purge_idempotency")
+def purge_idempotency() -> int:
+    from episodes.idempotency import purge_expired
+
+    return purge_expired()

@@ -1,0 +1,34 @@
+"""Erased subjects stay erased: a keyed hash refuses what arrives late."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from django.conf import settings
+from django.db import connection
+
+from episodes.exceptions import SubjectErasedError
+from episodes.models import Tombstone
+
+
+def subject_hash(*, app_id: int, user_id: str) -> bytes:
+    """Return the keyed hash (32 bytes) under which a subject of an app is remembered."""
+    return hmac.digest(settings.HASH_KEY.encode(), f"{app_id}\0{user_id}".encode(), hashlib.sha256)
+
+
+def refuse_erased(*, app_id: int, user_id: str) -> None:
+    """Raise SubjectErasedError for an erased subject. Belongs into the writing transaction.
+
+    The shared lock is held to its end; an erasure takes it exclusively for its tombstone, so a
+    write that was let through is committed, and seen by the erasure, before that begins. Two
+    statements, because one would read the tombstones in a snapshot older than its lock.
+    """
+    hashed = subject_hash(app_id=app_id, user_id=user_id)
+    lock = int.from_bytes(hashed[:8], "big", signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock])
+    if Tombstone.objects.filter(
+        app_id=app_id, subject_hash=hashed, readmitted_at__isnull=True
+    ).exists():
+        raise SubjectErasedError
