@@ -9,8 +9,7 @@ COPY requirements.txt .
 RUN /venv/bin/pip install --require-hashes -r requirements.txt
 COPY . .
 # needs neither a database nor a key
-RUN MEMORYADMIN_STATIC_ROOT=/static /venv/bin/python -m django collectstatic --noinput \
-    --settings memoryadmin.settings
+RUN MEMORYADMIN_STATIC_ROOT=/static /venv/bin/python manage.py collectstatic --no-input
 
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin memoryadmin \

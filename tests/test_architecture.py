@@ -163,36 +163,6 @@ def test_modules_are_named_after_use_cases() -> None:
     assert [name(p) for p in sources(*APPS, "tests") if p.stem in vague] == []
 
 
-def test_locks_name_no_index() -> None:
-    locks = ["requirements.txt", "requirements-dev.txt"]
-    address = re.compile(r"://|--(index|extra-index|find|trusted)\b|@ file|^-", re.MULTILINE)
-
-    assert {lock: address.findall(text(ROOT / lock) or "") for lock in locks} == {
-        lock: [] for lock in locks
-    }
-
-
-def test_locks_hash_every_pin() -> None:
-    for lock in ("requirements.txt", "requirements-dev.txt"):
-        pins = re.findall(
-            r"^\S+==\S+ \\\n    --hash=sha256:[0-9a-f]{64}", text(ROOT / lock) or "", re.M
-        )
-        named = re.findall(r"^[A-Za-z0-9].*$", text(ROOT / lock) or "", re.M)
-
-        assert len(pins) == len(named) > 20, lock
-
-
-def test_locks_agree() -> None:
-    def pins(lock: str) -> dict[str, str]:
-        return dict(re.findall(r"^(\S+)==(\S+) ", text(ROOT / lock) or "", re.M))
-
-    runtime, dev = pins("requirements.txt"), pins("requirements-dev.txt")
-
-    assert {k: dev[k] for k in runtime.keys() & dev.keys()} == {
-        k: runtime[k] for k in runtime.keys() & dev.keys()
-    }
-
-
 def test_no_secret_is_in_the_tree() -> None:
     named = re.compile(
         r"(^|/)(\.env(\..*)?|.*\.(pem|p12|pfx|key)|id_(rsa|ed25519)|secret_key|hash_key)$"
