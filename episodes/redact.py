@@ -1,70 +1,83 @@
+"""The door to masking and screening: what must not be stored as it came."""
+
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from episodes.masking.personal import find_personal
+from episodes.masking.recognisers import load_recognisers
 from episodes.masking.secrets import find_secrets
 from episodes.masking.view import view_of
 from episodes.screen import looks_like_instruction
 
-__all__ = ["Masked", "looks_like_instruction", "mask", "mask_value"]
+__all__ = ["Masked", "load_recognisers", "looks_like_instruction", "mask", "mask_value"]
 
-# Masking shortens a text, and a word that was too far from a number to speak for it may then be
-# near enough. Run again until nothing is found; two rounds do in practice.
-_ROUNDS = 6
+# Masking shortens a text, so a word too far from a number to speak for it may come near enough.
+# Runs until nothing is found: two rounds in practice.
+_MAX_ROUNDS = 8
+_WORD_BOUNDARY = re.compile(r"[_-]+|(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
 class Masked:
     text: str
-    kinds: tuple[str, ...]  # in order of appearance, each once: "email", "card", "secret", ...
-
-
-# No rule finds anything in a text without one of these.
-_WORTH_A_LOOK = re.compile(
-    r"@|://|-----|\d(?:[^A-Za-z]{0,4}\d){5}|\d\.\d{1,3}\.\d|:[0-9A-Fa-f]{0,4}:"
-    r"|[A-Za-z]\d{5}|\d{5}[A-Za-z]|[A-Za-z0-9_+/-]{20}"
-    r"|(?i:pass|pwd|secret|token|key|bearer|basic|authori|\bpin\b|\bcv[vc]|\botp\b|code\b|iban"
-    r"|kennwort|contrase)"
-)
+    kinds: tuple[str, ...]  # each once: card email iban id ip mac phone secret wallet
 
 
 def mask(text: str) -> Masked:
-    """Patterned personal data and secrets as `<EMAIL>`, `<PHONE>`, `<CARD>`, `<IBAN>`, `<IP>`,
-    `<ID>`, `<SECRET>`. Names and addresses of people are not patterned and stay.
+    """Patterned personal data and secrets replaced by `<EMAIL>`, `<CARD>`, `<SECRET>` and so on.
+    Names and street addresses have no pattern and stay.
 
-    Found on a view of the text without zero-width characters and in compatibility form; what is
-    not masked comes back as it was written. `mask(mask(x)) == mask(x)`.
+    Found on a view of the text in compatibility form and without format characters; what is not
+    masked comes back as it was written. `mask(mask(x).text).text == mask(x).text`.
     """
     kinds: dict[str, None] = {}
-    for _ in range(_ROUNDS):
-        text, found = _mask_once(text)
-        if not found:
+    for _ in range(_MAX_ROUNDS):
+        before = text
+        for find in (_secrets, find_personal):
+            text = _replaced(text, find, kinds)
+        if text == before:
             break
-        kinds |= dict.fromkeys(found)
     return Masked(text, tuple(kinds))
 
 
-def mask_value(value: str) -> str:
-    """One argument value or code."""
-    return mask(value).text
+def mask_value(value: str, *, name: str = "") -> str:
+    """One argument value or code. Its `name` speaks for it as a word before it does in a text:
+    `phone=5551232002` goes, `item_id=5551232002` stays."""
+    label = f"{_WORD_BOUNDARY.sub(' ', name)}: "
+    masked = mask(label + value).text
+    return masked.removeprefix(label) if masked.startswith(label) else mask(value).text
 
 
-def _mask_once(text: str) -> tuple[str, list[str]]:
+def _secrets(text: str) -> Iterable[tuple[int, int, str]]:
+    return ((start, end, "secret") for start, end in find_secrets(text))
+
+
+def _replaced(
+    text: str,
+    find: Callable[[str], Iterable[tuple[int, int, str]]],
+    kinds: dict[str, None],
+) -> str:
     view = view_of(text)
-    if not _WORTH_A_LOOK.search(view.text):
-        return text, []
-    spans = [(*span, "secret") for span in find_secrets(view.text)]
-    spans += find_personal(view.text)
-    if not spans:
-        return text, []
-    parts, kinds, position = [], [], 0
-    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+    parts: list[str] = []
+    position = 0
+    for start, end, kind in _merged(find(view.text)):
         start, end = view.back(start, end)
-        if start < position:
-            continue
+        kinds[kind] = None
         parts += [text[position:start], f"<{kind.upper()}>"]
-        kinds.append(kind)
         position = end
-    return "".join([*parts, text[position:]]), kinds
+    return "".join([*parts, text[position:]])
+
+
+def _merged(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """In order; what overlaps goes as one, under the kind of its first."""
+    merged: list[tuple[int, int, str]] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, reached, named = merged[-1]
+            merged[-1] = (first, max(reached, end), named)
+        else:
+            merged.append((start, end, kind))
+    return merged
