@@ -42,6 +42,7 @@ class Profile:
     identifier_weight: float = 0.9
     text_weight: float = 0.5
     minimum: float = 0.0
+    text_minimum: float = 0.25
     failure_threshold: float = 1.0
     max_results: int = 2
     window: int = 20_000
@@ -97,8 +98,13 @@ def exclusion(
     recorded_outcome: str,
     include_failures: bool = False,
 ) -> str | None:
-    """Return why a candidate may not be served, or None: before caps and procedure duplicates."""
-    if relevance < profile.minimum or relevance <= 0.0:
+    """Return why a candidate may not be served, or None: before caps and procedure duplicates.
+
+    The minimum belongs to the embedder's cosines. Without a vector, on either side, there is
+    none, and text has to reach its own.
+    """
+    minimum = profile.minimum if similarity is not None else profile.text_minimum
+    if relevance < minimum or relevance <= 0.0:
         return "below_minimum"
     is_failure = "failure" in (outcome, recorded_outcome)
     if is_failure and not include_failures and (similarity or 0.0) <= profile.failure_threshold:

@@ -83,6 +83,8 @@ class RankingProfile(models.Model):
     identifier_weight = models.FloatField(default=0.9)
     text_weight = models.FloatField(default=0.5)
     minimum = models.FloatField(null=True)
+    # What text must reach where there is no cosine that the embedder's minimum could judge.
+    text_minimum = models.FloatField(default=0.25)
     failure_threshold = models.FloatField(null=True)
     max_results = models.PositiveSmallIntegerField(default=2)
     window = models.PositiveIntegerField(default=20_000)
