@@ -33,6 +33,8 @@ def main(arguments: list[str]) -> int:
             return 0
         as_owner = command in _AS_OWNER
         os.environ.setdefault("MEMORYADMIN_DB_ROLE", "owner" if as_owner else "app")
+        if command == "up":  # it listens on the loopback address only
+            os.environ.setdefault("MEMORYADMIN_LOCAL", "1")
         for signum in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, _leave)
         with postgres.database(migrated=not as_owner):

@@ -10,7 +10,6 @@ import importlib.util
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 import time
 from functools import cached_property
@@ -19,6 +18,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from memoryadmin.lib.processes import can_see_processes, is_in_folder, working_in
 from memoryadmin.unprivileged import Launcher, launcher
 
 SUPERUSER = "postgres"
@@ -30,6 +30,7 @@ _SERVER_OPTIONS = (
     "-c timezone=UTC -c wal_recycle=off"
 )
 _ATTEMPTS, _PAUSE = 40, 0.25
+_START_WITHIN = 300  # seconds: a crash recovery takes its time
 _LARGEST_LOG = 10 * 1024 * 1024
 
 
@@ -54,11 +55,15 @@ class Cluster:
     def __init__(
         self, folder: Path, *, bin_folder: Path | None = None, runner: Launcher | None = None
     ) -> None:
-        self.folder = folder
-        self.data = folder / "data"
-        self.log = folder / "log"
+        self.folder = folder.resolve()
+        self.data = self.folder / "data"
+        self.log = self.folder / "log"
         self._bin = bin_folder or binaries()
-        self._runner = runner or launcher(folder, existing=self.data)
+        self._given_runner = runner
+
+    @cached_property
+    def _runner(self) -> Launcher:
+        return self._given_runner or launcher(self.folder, existing=self.data)
 
     @cached_property
     def socket(self) -> Path:
@@ -68,7 +73,6 @@ class Cluster:
         # the server and its clients both read a comma as the end of the path
         if fits and not set(str(usual)) & set(',"'):
             usual.mkdir(mode=0o700, exist_ok=True)
-            self._runner.own(usual)
             return usual
         return self._short_socket(self.folder / "socket_path")
 
@@ -76,55 +80,76 @@ class Cluster:
         """Return a folder elsewhere, the same one for every process: a note holds its path."""
         if note.exists():
             known = Path(note.read_text())
-            ours = {os.geteuid(), self._runner.account}
-            if known.is_dir() and known.stat().st_uid in ours:
+            if known.is_dir() and known.stat().st_uid in (os.geteuid(), self._runner.account):
                 return known
         made = Path(tempfile.mkdtemp(prefix="memoryadmin-"))  # mode 0700
-        self._runner.own(made)
         note.write_text(str(made))
         return made
 
     def dsn(self, *, user: str, dbname: str) -> str:
-        # trust, inside a 0700 folder; the password is there because the queue's client wants one
+        # trust inside a 0700 folder; the password is there because the queue's client wants one
         return make_conninfo(
-            host=str(self.socket), port=_PORT, dbname=dbname, user=user, password="x"
+            "password=x", host=str(self.socket), port=_PORT, dbname=dbname, user=user
         )
 
-    def is_running(self) -> bool:
-        dsn = self.dsn(user=SUPERUSER, dbname="postgres")
+    def is_alive(self) -> bool:
+        """Whether the server's process lives, ready for connections or not."""
         try:
-            with psycopg.connect(dsn, connect_timeout=5):
-                return True
-        except psycopg.OperationalError:
+            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+        except (FileNotFoundError, ValueError, IndexError):
             return False
+        # the number alone says little: after a restart of the machine it may be anybody's
+        return is_in_folder(pid, self.data)
 
     def start(self) -> None:
-        if self.is_running():
-            return
         if not self.data.exists():
             self._initialise()
-        self._forget_reused_pid()
+        if self.is_alive():
+            self._await_connections()
+            return
+        self._runner.own(self.socket)
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
             self.log.replace(self.folder / "log.1")
-        for attempt in range(_ATTEMPTS):
-            said = self._pg_ctl(
-                *("-w", "-t", "300", "-l", str(self.log)),
-                *("-o", f"-k {shlex.quote(str(self.socket))} {_SERVER_OPTIONS}"),
-                "start",
-            )
-            if said is None:
-                return
-            # the children of a killed postmaster hold its shared memory for a moment
-            if "pre-existing shared memory" not in self._log_end():
-                break
-            if attempt < _ATTEMPTS - 1:
-                time.sleep(_PAUSE)
+        said: str | None = "processes of a killed server are still there"
+        for _ in range(_ATTEMPTS):
+            # the children of a killed postmaster hold its shared memory and files for a moment
+            if not working_in(self.data):
+                said = self._launch()
+                if said is None:
+                    return
+                if "pre-existing shared memory" not in self._log_end():
+                    break
+            time.sleep(_PAUSE)
         raise ClusterError(f"PostgreSQL did not start: {said}\n{self.log} ends:\n{self._log_end()}")
 
     def stop(self) -> None:
-        said = self._pg_ctl("-m", "fast", "-w", "-t", "300", "stop")
-        if said is not None and self.is_running():
+        said = self._pg_ctl("-m", "fast", "-w", "-t", str(_START_WITHIN), "stop")
+        if said is not None and self.is_alive():
             raise ClusterError(f"PostgreSQL did not stop: {said}")
+
+    def _launch(self) -> str | None:
+        """Start a server where none is; return what it said if it failed."""
+        # A note left by a kill may name a pid that is another program's by now, or a zombie that
+        # nobody collects. The server would believe either; we know that none of ours lives.
+        if can_see_processes():
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            (self.socket / f"{_SOCKET_NAME}.lock").unlink(missing_ok=True)
+        options = f"-k {shlex.quote(str(self.socket))} {_SERVER_OPTIONS}"
+        waiting = ("-w", "-t", str(_START_WITHIN))
+        return self._pg_ctl(*waiting, "-l", str(self.log), "-o", options, "start")
+
+    def _await_connections(self) -> None:
+        deadline = time.monotonic() + _START_WITHIN
+        while True:
+            try:
+                psycopg.connect(self.dsn(user=SUPERUSER, dbname="postgres")).close()
+                return
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline or not self.is_alive():
+                    raise ClusterError(
+                        f"PostgreSQL runs but takes no connection: {error}"
+                    ) from None
+            time.sleep(_PAUSE)
 
     def _initialise(self) -> None:
         """Make the cluster beside its place, so that a kill leaves none half made there."""
@@ -138,19 +163,6 @@ class Cluster:
         if said is not None:
             raise ClusterError(f"initdb failed: {said}")
         beside.rename(self.data)
-
-    def _forget_reused_pid(self) -> None:
-        """After a restart of the machine the noted pid may be another program's, alive for good."""
-        note = self.data / "postmaster.pid"
-        if not note.exists():
-            return
-        try:
-            name = Path(f"/proc/{int(note.read_text().split()[0])}/comm").read_text().strip()
-        except (OSError, ValueError, IndexError):
-            return  # nobody has that pid, which the server finds out by itself
-        if name != "postgres":
-            note.unlink()
-            (self.socket / f"{_SOCKET_NAME}.lock").unlink(missing_ok=True)
 
     def _log_end(self) -> str:
         try:
@@ -168,7 +180,7 @@ class Cluster:
         }
         # a file, not a pipe: the server inherits it and would keep a pipe open for good
         with tempfile.TemporaryFile("w+") as output:
-            done: subprocess.CompletedProcess[bytes] = self._runner.run(
+            done = self._runner.run(
                 [str(self._bin / program), *arguments], output=output, environment=environment
             )
             output.seek(0)

@@ -45,6 +45,11 @@ def database(*, migrated: bool = False) -> Iterator[str]:
         yield embedded.owner_dsn
 
 
+def embedded() -> EmbeddedServer | None:
+    """Return the embedded server of the surrounding `database()`, if it is one."""
+    return EmbeddedServer(data_folder()) if env.text("MEMORYADMIN_EMBEDDED") else None
+
+
 class EmbeddedServer:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "postgres"
@@ -75,10 +80,13 @@ class EmbeddedServer:
             finally:
                 os.close(users)
 
-    def restart_if_dead(self) -> None:
-        """Bring a server back that died under its users; nothing happens to a living one."""
+    def revive(self) -> bool:
+        """Start a server again that died under its users; return whether it had."""
+        if self._cluster.is_alive():
+            return False
         with self._starting_or_stopping():
             self._start()
+        return True
 
     def _start(self) -> None:
         self._cluster.start()

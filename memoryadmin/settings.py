@@ -227,18 +227,15 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
-# one table of everything that runs by the clock
+# One table of everything that runs by the clock. While no worker runs, old ones expire in the queue.
 CELERY_BEAT_SCHEDULE = {
-    "embed what is due": {"task": "episodes.embed_due", "schedule": 5.0},
-    "close idle episodes": {"task": "episodes.close_idle", "schedule": 60.0},
-    "purge idempotency rows": {
-        "task": "episodes.purge_idempotency",
-        "schedule": crontab(minute="17"),
-    },
-    "prove that beat, queue and worker are connected": {
-        "task": "memoryadmin.heartbeat",
-        "schedule": 10.0,
-    },
+    name: {"task": name, "schedule": every, "options": {"expires": 60}}
+    for name, every in {
+        "episodes.embed_due": 5.0,
+        "episodes.close_idle": 60.0,
+        "episodes.purge_idempotency": crontab(minute="17"),
+        "memoryadmin.heartbeat": 10.0,
+    }.items()
 }
 
 # --- Logging: to stderr, one line each; never bodies, headers or SQL parameters -------------------

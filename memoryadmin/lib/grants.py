@@ -28,8 +28,10 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
         cursor.execute(f"GRANT USAGE ON SCHEMA public TO {APP}, {ERASE}")
         # Readiness compares the applied migrations with the code's.
         cursor.execute(f"GRANT SELECT ON django_migrations TO {APP}, {ERASE}")
+        # A migration to an earlier state, or a model without its migration: the table is not there.
+        known = set(connection.introspection.table_names(cursor))
         for model in sender.get_models(include_auto_created=True):
-            if not model._meta.managed or model._meta.proxy:
+            if model._meta.proxy or model._meta.db_table not in known:
                 continue
             table = quote(model._meta.db_table)
             rights = "SELECT, INSERT" if is_append_only(model) else "SELECT, INSERT, UPDATE, DELETE"

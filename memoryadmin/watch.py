@@ -1,0 +1,40 @@
+"""What the supervisor looks after beside its children: the first answer, and the database."""
+
+from __future__ import annotations
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+from memoryadmin import postgres
+
+_DATABASE_EVERY = 2.0  # seconds
+
+
+class Watch:
+    def __init__(self, address: str, *, say: Callable[[str], None]) -> None:
+        self._address = address
+        self._say = say
+        self._answered = False
+        self._look_at = 0.0
+        self._embedded = postgres.embedded()
+
+    def __call__(self) -> None:
+        if not self._answered and self._answers():
+            self._answered = True
+            self._say(f"memoryadmin answers at {self._address}/")
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + _DATABASE_EVERY
+            if self._embedded and self._embedded.revive():
+                self._say("the database had died and is running again")
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self._address}/healthz", timeout=1):  # noqa: S310
+                return True
+        except urllib.error.HTTPError:
+            return True  # a refusal is an answer, too
+        except OSError:
+            return False
