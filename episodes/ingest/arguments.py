@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from episodes.ingest.storable import Storable
+from episodes.ingest.subject import PLACEHOLDER
+from episodes.ingest.whitelist import Scalar, Whitelist
+
+# A call with more arguments than these is no call of a tool; the rest is dropped without a name.
+_MOST = 100
+# A number of so many digits may be a card or a telephone.
+_SHORTEST_NUMBER_TO_MASK = 7
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The whitelist applied to the calls of one session."""
+
+    whitelist: Whitelist
+    storable: Storable
+    dropped: list[str] = field(default_factory=list)  # "tool.argument", one per dropped value
+
+    def keep(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
+        kept: dict[str, object] = {}
+        for count, (raw_name, value) in enumerate(arguments.items(), start=1):
+            if value is None:  # not given
+                continue
+            if count > _MOST:
+                self.dropped.append(f"{tool}.*")
+                continue
+            name = self.storable.name(raw_name)
+            allowed = self.whitelist.keep(tool, name, value)
+            if allowed is None or name in kept:
+                self.dropped.append(f"{tool}.{name}")
+            else:
+                kept[name] = self._masked(name, allowed)
+        return kept
+
+    def _masked(self, name: str, value: Scalar | list[Scalar]) -> object:
+        if isinstance(value, list):
+            return [self._masked(name, item) for item in value]
+        if isinstance(value, str):
+            return self.storable.value(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self._masked_number(name, value)
+        return value
+
+    def _masked_number(self, name: str, number: int) -> int | str:
+        if self.storable.subject.is_number(number, argument=name):
+            return PLACEHOLDER
+        written = str(number)
+        if len(written) < _SHORTEST_NUMBER_TO_MASK:
+            return number
+        masked = self.storable.value(written)
+        return number if masked == written else masked
