@@ -1,0 +1,132 @@
+"""Idempotency-Key: one request is carried out once, however often it is sent in a day.
+
+A record is claimed in a transaction of its own, before the work begins, and completed in the
+transaction of the work: either both are there or neither. A process that dies in between leaves a
+claim behind, which anybody may take over when its lease has run out; should the first one still
+live, its completion then fails and takes its work with it.
+
+Kept are a hash of the key, a hash of the body, and the answer, which holds ids and statuses only.
+What was refused is not kept: the same request may be accepted later (an outcome that came before
+its session), and nothing of a refused request is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+
+from episodes.models import IdempotencyRecord
+from memoryadmin.lib import clock
+
+# Longer than any request takes: a full batch takes seconds.
+LEASE = timedelta(seconds=120)
+PURGE_BATCH = 5_000
+
+
+class KeyReusedError(Exception):
+    """The key was sent before with another request."""
+
+
+class InProgressError(Exception):
+    """The same request is being carried out. `seconds`: when to ask again at the latest."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"{seconds} seconds")
+        self.seconds = seconds
+
+
+class ClaimLostError(Exception):
+    """The lease ran out and somebody else has taken the request over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to carry a request out, until `claimed_at` plus the lease."""
+
+    record_id: Any
+    claimed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The answer that was given before."""
+
+    status: int
+    answer: Any
+
+
+def claim_request(
+    *, app_id: int, key_prefix: str, key: str, request: bytes, user_id: str | None
+) -> Claim | Kept:
+    """Claim a request, or return the answer it had. `request` identifies what was asked.
+
+    Raises KeyReusedError, InProgressError. Outside a transaction: others must see the claim.
+    """
+    now = clock.now()
+    record = IdempotencyRecord(
+        app_id=app_id,
+        key_prefix=key_prefix,
+        key_hash=hashlib.sha256(key.encode()).digest(),
+        body_hash=hashlib.sha256(request).digest(),
+        user_id=user_id,
+        created_at=now,
+    )
+    IdempotencyRecord.objects.bulk_create([record], ignore_conflicts=True)
+    found = IdempotencyRecord.objects.filter(
+        app_id=app_id, key_prefix=key_prefix, key_hash=record.key_hash
+    ).first()
+    if found is None:
+        # purged between the two statements
+        raise InProgressError(1)
+    if found.id == record.id:
+        return Claim(record.id, now)
+    is_old = found.created_at <= now - timedelta(seconds=settings.IDEMPOTENCY_SECONDS)
+    if not is_old and bytes(found.body_hash) != record.body_hash:
+        raise KeyReusedError
+    if not is_old and found.status is not None:
+        return Kept(found.status, found.answer)
+    lease_left = found.created_at + LEASE - now
+    if not is_old and lease_left > timedelta(0):
+        raise InProgressError(int(lease_left.total_seconds()) + 1)
+    return _take_over(found, record)
+
+
+def _take_over(found: IdempotencyRecord, record: IdempotencyRecord) -> Claim:
+    taken = IdempotencyRecord.objects.filter(id=found.id, created_at=found.created_at).update(
+        created_at=record.created_at,
+        body_hash=record.body_hash,
+        user_id=record.user_id,
+        status=None,
+        answer=None,
+    )
+    if not taken:
+        raise InProgressError(int(LEASE.total_seconds()))
+    return Claim(found.id, record.created_at)
+
+
+def complete_request(*, claim: Claim, status: int, answer: Any) -> None:
+    """Keep the answer, in the transaction of the work. Raises ClaimLostError, which undoes it."""
+    kept = IdempotencyRecord.objects.filter(
+        id=claim.record_id, created_at=claim.claimed_at, status__isnull=True
+    ).update(status=status, answer=answer)
+    if not kept:
+        raise ClaimLostError
+
+
+def release_request(*, claim: Claim) -> None:
+    """Let go of a request that was refused or failed: it may be sent again."""
+    IdempotencyRecord.objects.filter(
+        id=claim.record_id, created_at=claim.claimed_at, status__isnull=True
+    ).delete()
+
+
+def purge_expired() -> int:
+    """Delete a batch of records older than a day; return how many."""
+    before = clock.now() - timedelta(seconds=settings.IDEMPOTENCY_SECONDS)
+    old = IdempotencyRecord.objects.filter(Q(created_at__lte=before)).values("pk")[:PURGE_BATCH]
+    return IdempotencyRecord.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[0]

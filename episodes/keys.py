@@ -1,0 +1,207 @@
+"""API keys: `mem_<prefix>_<secret>`, of which only the SHA-256 of the secret is kept.
+
+The secret is 32 random bytes, so a plain hash is enough, and a lookup costs one statement that
+also counts the request. Nothing is cached: a revoked key is refused at its next request, in every
+process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from episodes import audit
+from episodes.audit import Actor
+from episodes.enums import KeyScope
+from episodes.models import ApiKey, App
+from episodes.ranking import Generation, Profile
+from memoryadmin.lib import clock
+from memoryadmin.lib.prepared import Row, fetch_all
+
+PREFIX_LENGTH = 12
+PREFIX_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+_SHAPE = re.compile(r"mem_([a-z0-9]{1,16})_([A-Za-z0-9_-]{16,128})")
+
+
+class UnknownScopeError(Exception):
+    """A key may only have scopes of KeyScope, and at least one."""
+
+
+class AlreadyRevokedError(Exception):
+    """The key was revoked before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who holds the key, and all that a request needs to know of their app."""
+
+    key_id: UUID
+    prefix: str
+    app_id: int
+    app_name: str
+    scopes: frozenset[str]
+    demands_subject_token: bool
+    limit_per_minute: int
+    used: int  # requests of this key in this minute, this one included
+    profile: Profile
+    generation: Generation | None
+    retention_days: int
+    control_share: float
+
+    def may(self, scope: str) -> bool:
+        return scope in self.scopes
+
+
+@transaction.atomic
+def issue_key(
+    *,
+    app: App,
+    name: str,
+    scopes: Iterable[str],
+    actor: Actor,
+    expires_at: datetime | None = None,
+    limit_per_minute: int | None = None,
+    demands_subject_token: bool = False,
+) -> tuple[ApiKey, str]:
+    """Create a key; return it with the whole key as text, which nobody can read again.
+
+    Raises UnknownScopeError.
+    """
+    wanted = sorted(set(scopes))
+    if not wanted or not set(wanted) <= set(KeyScope.values):
+        raise UnknownScopeError(", ".join(set(wanted) - set(KeyScope.values)) or "no scope")
+    prefix = "".join(secrets.choice(PREFIX_ALPHABET) for _ in range(PREFIX_LENGTH))
+    secret = secrets.token_urlsafe(32)
+    key = ApiKey.objects.create(
+        app=app,
+        name=name,
+        prefix=prefix,
+        secret_hash=_hashed(secret),
+        scopes=wanted,
+        demands_subject_token=demands_subject_token,
+        limit_per_minute=limit_per_minute,
+        created_by=actor.name[:200],
+        expires_at=expires_at,
+    )
+    audit.record(
+        actor=actor,
+        verb="key.issued",
+        target_kind="api_key",
+        target_id=key.id,
+        app=app,
+        after={
+            "prefix": prefix,
+            "name": name,
+            "scopes": wanted,
+            "expires_at": expires_at.isoformat() if expires_at else None,
+            "limit_per_minute": limit_per_minute,
+            "demands_subject_token": demands_subject_token,
+        },
+    )
+    return key, f"mem_{prefix}_{secret}"
+
+
+@transaction.atomic
+def revoke_key(*, key: ApiKey, actor: Actor, reason: str = "") -> None:
+    """End a key for good, from its next request on. Raises AlreadyRevokedError."""
+    now = clock.now()
+    if not ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=now):
+        raise AlreadyRevokedError(key.prefix)
+    audit.record(
+        actor=actor,
+        verb="key.revoked",
+        target_kind="api_key",
+        target_id=key.pk,
+        app=key.app,
+        reason=reason,
+        after={"prefix": key.prefix, "revoked_at": now.isoformat()},
+    )
+
+
+def authenticate(raw: str) -> Caller | None:
+    """Return the caller of a key that is valid now, and count the request; None otherwise."""
+    shape = _SHAPE.fullmatch(raw)
+    if shape is None:
+        return None
+    hashed = _hashed(shape[2])
+    now = clock.now()
+    rows = fetch_all(
+        _LOOKUP,
+        {
+            "prefix": shape[1],
+            "secret_hash": hashed,
+            "now": now,
+            "minute": now.replace(second=0, microsecond=0),
+        },
+    )
+    # the statement has compared the hashes to count only its owner's requests; this is the check
+    if not rows or not hmac.compare_digest(bytes(rows[0][1]), hashed):
+        return None
+    return _caller(rows[0])
+
+
+def _hashed(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+# A request with a wrong secret neither counts nor shows as a use. The count is the row's own lock,
+# so it holds across processes; its table is unlogged, so nobody waits for a flush. The key row is
+# touched once a minute, with the first request of a window, which also drops the windows before.
+_LOOKUP = """
+WITH held AS MATERIALIZED (
+    SELECT * FROM episodes_apikey
+    WHERE prefix = %(prefix)s AND revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > %(now)s)
+), counted AS (
+    INSERT INTO episodes_ratewindow AS w (key_id, minute, n)
+    SELECT id, %(minute)s, 1 FROM held WHERE secret_hash = %(secret_hash)s
+    ON CONFLICT (key_id, minute) DO UPDATE SET n = w.n + 1
+    RETURNING n
+), dropped AS (
+    DELETE FROM episodes_ratewindow w USING held, counted
+    WHERE w.key_id = held.id AND w.minute < %(minute)s AND counted.n = 1
+), touched AS (
+    UPDATE episodes_apikey k SET last_used_at = %(now)s FROM counted
+    WHERE k.prefix = %(prefix)s AND counted.n = 1
+)
+SELECT held.id, held.secret_hash, held.prefix, held.scopes, held.demands_subject_token,
+    held.limit_per_minute, counted.n, app.id, app.name, app.retention_days, app.control_share,
+    p.name, p.version, p.success, p.partial, p.failure, p.escalated, p.unknown, p.abandoned,
+    p.toolset_current, p.toolset_other, p.toolset_unknown, p.decay_days, p.identifier_weight,
+    p.text_weight, coalesce(p.minimum, g.minimum, 0), p.text_minimum,
+    coalesce(p.failure_threshold, g.failure_threshold, 1), p.max_results, p."window",
+    g.id, g.name, g.dimensions, g.minimum, g.failure_threshold
+FROM held CROSS JOIN counted
+JOIN episodes_app app ON app.id = held.app_id
+JOIN episodes_rankingprofile p ON p.id = app.profile_id AND p.app_id = app.id
+LEFT JOIN episodes_vectorgeneration g ON g.id = app.generation_id
+"""
+_PROFILE = slice(11, 30)
+_GENERATION = slice(30, 35)
+
+
+def _caller(row: Row) -> Caller:
+    key_id, _, prefix, scopes, demands, limit, used, app_id, app_name, days, share = row[:11]
+    return Caller(
+        key_id=key_id,
+        prefix=prefix,
+        app_id=app_id,
+        app_name=app_name,
+        scopes=frozenset(scopes),
+        demands_subject_token=demands,
+        limit_per_minute=settings.REQUESTS_PER_MINUTE if limit is None else limit,
+        used=used,
+        profile=Profile(*row[_PROFILE]),
+        generation=None if row[30] is None else Generation(*row[_GENERATION]),
+        retention_days=days,
+        control_share=share,
+    )
