@@ -259,6 +259,7 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
         "pgmq": {"level": "WARNING"},
     },
 }

@@ -29,3 +29,15 @@ class Outage:
     def note_success(self) -> None:
         self.failures = 0
         self.until = None
+
+
+_outages: dict[str, Outage] = {}
+
+
+def outage_of(generation: str) -> Outage:
+    return _outages.setdefault(generation, Outage())
+
+
+def forget_outages() -> None:
+    """Ask every provider again at once, as a new process would."""
+    _outages.clear()

@@ -18,7 +18,7 @@ from episodes.audit import SYSTEM
 from episodes.embedding.base import Embedder, EmbeddingError, EmbeddingPartialError, Vector
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.leases import Lease, back_off, lease_due, settle
-from episodes.embedding.outage import Outage
+from episodes.embedding.outage import Outage, outage_of
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
 from episodes.head import lock_head
@@ -32,14 +32,13 @@ from episodes.models import (
 )
 
 BATCH = 64
+STORE_TOGETHER = 16  # heads locked at a time; a commit costs more than the rows of one
 LIMIT = 10_000
 SECONDS = 15.0  # a batch begun in the last of them may take 30 more; a task may run for 60
 NO_TEXT = "no_text"
 
 # From the third failure on a row goes alone: it may be what makes its whole batch fail.
 TOGETHER = 3
-
-_outages: dict[str, Outage] = {}
 
 
 def embed_due(
@@ -59,7 +58,7 @@ def embed_due(
     for each in [generation] if generation else _waiting_generations():
         embedder = embedder_for(each.name)
         if embedder is not None:
-            run = _Run(each, embedder, _outages.setdefault(each.name, Outage()))
+            run = _Run(each, embedder, outage_of(each.name))
             settled += run.work_off(limit=limit - settled, end=end, app=app)
     return settled
 
@@ -114,13 +113,24 @@ class _Run:
             _all_back_off(group, code=error.code)
             return 0
         self.outage.note_success()
-        settled = 0
+        made: list[tuple[Lease, Vector, str]] = []
         for place, (lease, vector) in enumerate(zip(wanted, vectors, strict=True)):
             if vector is not None:
-                settled += store_vector(lease=lease, vector=vector, text=texts[lease.row])
+                made.append((lease, vector, texts[lease.row]))
             else:
                 back_off(lease, code=failed[place].code if place in failed else NO_TEXT)
-        return settled
+        return _store_in_groups(made)
+
+
+def _store_in_groups(made: list[tuple[Lease, Vector, str]]) -> int:
+    """Write a few rows a commit, in the order of their heads; return how many were there still."""
+    made.sort(key=lambda each: each[0].row)
+    settled = 0
+    for start in range(0, len(made), STORE_TOGETHER):
+        with transaction.atomic():
+            for lease, vector, text in made[start : start + STORE_TOGETHER]:
+                settled += store_vector(lease=lease, vector=vector, text=text)
+    return settled
 
 
 def _texts(leases: Sequence[Lease]) -> dict[tuple[int, object, int, int], str]:
