@@ -12,14 +12,13 @@ import orjson
 from django.conf import settings
 
 from episodes import search as statement
-from episodes.embedding import get_embedder
 from episodes.embedding.base import EmbeddingError
-from episodes.embedding.generations import generation_name
+from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
 from episodes.enums import Arm, RecallMode, Scope
 from episodes.ingest.subject import Subject
 from episodes.keys import Caller
-from episodes.queryvector import QueryVector
+from episodes.wire import QueryVector
 from episodes.ranking import Profile
 from episodes.redact import mask
 from episodes.render import render_context, render_memory
@@ -167,8 +166,8 @@ def _embed(caller: Caller, query: str) -> tuple[QueryVector | None, bool]:
     """Return the query's vector in the app's generation, and whether search must do without it
     although the query has one. An embedder that fails or is late never fails the search."""
     generation = caller.generation
-    embedder = get_embedder()
-    if generation is None or generation.name != generation_name(embedder):
+    embedder = embedder_for(generation.name) if generation else None
+    if embedder is None:
         return None, True
     try:
         [values] = embedder.embed(

@@ -16,7 +16,7 @@ import psycopg
 from django.db import connection
 from psycopg.rows import DictRow, dict_row
 
-from episodes.queryvector import QueryVector, adapt
+from episodes.wire import QueryVector, adapt
 
 TOOLSET_USE_DAYS = 7
 EXCLUDED = 10

@@ -20,6 +20,7 @@ from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
 from episodes.enums import LessonSource, Outcome, OutcomeSource, Scope, State
 from episodes.exceptions import LifecycleOpenError
+from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.registry import parse
 from episodes.ingest.whitelist import Whitelist
@@ -31,6 +32,7 @@ from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 
 LIFECYCLE = "lifecycle"
+MULTIPLE_OUTCOMES = "multiple_outcomes"
 TOUCH_TOOLSET_AFTER = timedelta(hours=1)
 
 
@@ -211,8 +213,8 @@ class _Offer:
         Only a key with the scope `verify` asserts it as a tool; otherwise it is the agent's claim.
         """
         outcome = self.evidence.outcome
-        if self.evidence.outcome_reason:
-            outcome = Outcome.UNKNOWN
+        if self.evidence.outcome_reason == MULTIPLE_OUTCOMES:
+            outcome = Outcome.UNKNOWN  # takes an earlier, single statement's place
         elif outcome in (None, Outcome.UNKNOWN):
             return None
         source = OutcomeSource.TOOL if self.may_verify else OutcomeSource.AGENT_CLAIM

@@ -44,7 +44,7 @@ class OutcomeEntry(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(outcome__isnull=True, retracts__isnull=False)
-                | Q(outcome__in=Outcome.values, retracts__isnull=True),
+                | Q(outcome__isnull=False, outcome__in=Outcome.values, retracts__isnull=True),
                 name="episodes_outcomeentry_states_or_retracts",
             ),
             models.CheckConstraint(

@@ -1,0 +1,236 @@
+"""The database itself refuses: one test for each rule that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from episodes import audit, lifecycle
+from episodes.audit import SYSTEM
+from episodes.lifecycle import Statement
+from episodes.models import (
+    App,
+    AuditEntry,
+    Block,
+    Episode,
+    EpisodeRevision,
+    Feedback,
+    OutcomeEntry,
+    Recall,
+)
+from memoryadmin.lib import clock, ids
+from tests.factories import make_app, make_episode
+
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def refused(match: str) -> Iterator[None]:
+    with pytest.raises(DatabaseError, match=match), transaction.atomic():
+        yield
+
+
+@contextmanager
+def as_role(role: str) -> Iterator[None]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL ROLE {role}")
+        yield
+
+
+@pytest.fixture
+def app() -> App:
+    return make_app()
+
+
+@pytest.fixture
+def episode(app: App) -> Episode:
+    return make_episode(app=app)
+
+
+def test_a_revision_is_never_updated(episode: Episode) -> None:
+    with refused("append-only"):
+        EpisodeRevision.objects.filter(episode=episode).update(goal="something else")
+
+
+def test_a_revision_is_deleted_only_inside_an_erasure(episode: Episode) -> None:
+    revisions = EpisodeRevision.objects.filter(app=episode.app, episode=episode)
+    with refused("append-only"):
+        revisions.delete()
+    with refused("append-only"), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL memoryadmin.erasing = 'on'")
+        revisions.delete()
+
+    with as_role("memoryadmin_erase"), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL memoryadmin.erasing = 'on'")
+        deleted, _ = revisions.delete()
+
+    assert deleted == 1
+
+
+def test_the_app_role_deletes_and_updates_no_audit_row(app: App) -> None:
+    with transaction.atomic():
+        audit.record(actor=SYSTEM, verb="test", target_kind="app", target_id=app.id, app=app)
+
+    with refused("permission denied"), as_role("memoryadmin_app"):
+        AuditEntry.objects.all().delete()
+    with refused("permission denied"), as_role("memoryadmin_app"):
+        AuditEntry.objects.update(actor="somebody else")
+    with refused("append-only"):
+        AuditEntry.objects.update(actor="somebody else")
+
+
+def test_a_user_row_has_a_user_and_a_session(app: App) -> None:
+    with refused("subject_fits_scope"):
+        Episode.objects.create(app=app, scope="user", user_id=None, session_id="s")
+    with refused("subject_fits_scope"):
+        Episode.objects.create(app=app, scope="user", user_id="u", session_id=None)
+
+
+def test_an_org_row_has_neither(app: App) -> None:
+    with refused("subject_fits_scope"):
+        Episode.objects.create(app=app, scope="org", user_id="u", session_id=None)
+    with refused("subject_fits_scope"):
+        Episode.objects.create(app=app, scope="org", user_id=None, session_id="s")
+
+
+def test_an_empty_user_is_no_user(app: App) -> None:
+    with refused("user_not_empty"):
+        Episode.objects.create(app=app, user_id="", session_id="s")
+
+
+def test_one_episode_per_identity(episode: Episode) -> None:
+    with refused("one_per_identity"):
+        Episode.objects.create(
+            app=episode.app,
+            user_id=episode.user_id,
+            session_id=episode.session_id,
+            episode_key=episode.episode_key,
+        )
+
+
+def test_identity_and_completion_are_fixed(episode: Episode) -> None:
+    own = Episode.objects.filter(id=episode.id)
+    with refused("identity"):
+        own.update(user_id="somebody-else")
+    with refused("completed episode"):
+        own.update(completed_at=clock.now())
+    with refused("completed episode"):
+        own.update(state="open", completed_at=None)
+
+
+def test_two_open_blocks_of_one_change_are_refused(episode: Episode) -> None:
+    block = lifecycle.block_episode(episode=episode, kind="quarantine", actor=SYSTEM)
+
+    with refused("one_open_per_change"):
+        lifecycle.block_episode(
+            episode=episode, kind="quarantine", actor=SYSTEM, change_id=block.change_id
+        )
+
+    lifecycle.lift_block(block=block, actor=SYSTEM)
+    lifecycle.block_episode(
+        episode=episode, kind="quarantine", actor=SYSTEM, change_id=block.change_id
+    )
+    assert Block.objects.filter(episode=episode, closed_at__isnull=True).count() == 1
+
+
+def test_a_block_is_closed_once_and_never_moved(episode: Episode) -> None:
+    block = lifecycle.block_episode(episode=episode, kind="quarantine", actor=SYSTEM)
+    own = Block.objects.filter(id=block.id)
+    with refused("closed once"):
+        own.update(kind="held")
+
+    lifecycle.lift_block(block=block, actor=SYSTEM)
+
+    with refused("closed once"):
+        own.update(closed_at=clock.now())
+
+
+def test_an_outcome_entry_is_never_edited(episode: Episode) -> None:
+    lifecycle.state_outcome(
+        episode=episode, statement=Statement("success", "reviewer"), actor=SYSTEM
+    )
+
+    with refused("append-only"):
+        OutcomeEntry.objects.filter(episode=episode).update(outcome="failure")
+
+
+def test_an_entry_states_or_retracts_but_not_both(episode: Episode) -> None:
+    common: dict[str, Any] = {
+        "app": episode.app,
+        "episode": episode,
+        "revision": 1,
+        "source": "tool",
+    }
+    with refused("states_or_retracts"):
+        OutcomeEntry.objects.create(**common)
+    with refused("states_or_retracts"):
+        OutcomeEntry.objects.create(**common, outcome="success", retracts=ids.new_id())
+
+
+def test_a_child_belongs_to_an_episode_of_its_own_app(episode: Episode) -> None:
+    with refused("outcomeentry_episode_of_app"):
+        OutcomeEntry.objects.create(
+            app=make_app(), episode_id=episode.id, revision=1, source="tool", outcome="success"
+        )
+
+
+def test_the_same_feedback_id_is_one_feedback(app: App) -> None:
+    common: dict[str, Any] = {
+        "app": app,
+        "user_id": "u",
+        "session_id": "s",
+        "rating": "positive",
+        "at": clock.now(),
+    }
+    Feedback.objects.create(**common, feedback_id="f-1")
+
+    with refused("one_per_id"):
+        Feedback.objects.create(**common, feedback_id="f-1")
+
+
+def test_the_recall_log_is_append_only(app: App) -> None:
+    Recall.objects.create(
+        app=app,
+        recalled_at=clock.now(),
+        id=ids.new_id(),
+        user_id="u",
+        scope="user",
+        query="q",
+        result_limit=2,
+        profile="default@1",
+        mode="exact",
+        candidates=0,
+        n_hits=0,
+    )
+
+    with refused("append-only"):
+        Recall.objects.update(query="another")
+    with refused("permission denied"), as_role("memoryadmin_app"):
+        Recall.objects.all().delete()
+
+
+def test_words_outside_the_vocabularies_are_refused(episode: Episode) -> None:
+    own = Episode.objects.filter(id=episode.id)
+    for column in ("outcome", "recall_state", "review_state", "index_state", "toolset_kind"):
+        with refused("check constraint"):
+            own.update(**{column: "bogus"})
+
+
+def test_every_key_of_a_table_with_subjects_carries_the_app() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT i.indexrelid::regclass::text FROM pg_index i
+            JOIN pg_class c ON c.oid = i.indrelid
+            JOIN pg_attribute u ON u.attrelid = c.oid AND u.attname = 'user_id'
+            WHERE i.indisunique AND c.relname LIKE 'episodes\\_%' AND c.relname <> 'episodes_member'
+                AND c.relname NOT LIKE '%payload' AND NOT EXISTS (
+                    SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'app_id'
+                        AND a.attnum = ANY (i.indkey))
+            """
+        )
+        assert cursor.fetchall() == []
