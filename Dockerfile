@@ -29,5 +29,6 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://localhost:8000/healthz', timeout=2)"]
 CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", \
-    "--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers", \
+    "--workers", "2", "--blocking-threads", "4", "--blocking-threads-idle-timeout", "10m", \
+    "--respawn-failed-workers", \
     "--workers-kill-timeout", "10s", "--no-ws", "memoryadmin.wsgi:application"]
