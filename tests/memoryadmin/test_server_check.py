@@ -1,0 +1,102 @@
+"""A server of one's own: what is missing is said, with what an administrator has to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from memoryadmin import queue_schema, roles, server_check
+from memoryadmin.cluster import SUPERUSER, Cluster
+from memoryadmin.lib.roles import APP, ERASE
+from memoryadmin.server_check import ServerNotUsableError
+from tests.other_server import create_database, other_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Cluster]:
+    with other_server() as cluster:
+        admin = cluster.dsn(user=SUPERUSER, dbname="postgres")
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute("CREATE ROLE limited LOGIN")
+        yield cluster
+
+
+def as_admin(server: Cluster, dbname: str, *statements: str) -> None:
+    dsn = server.dsn(user=SUPERUSER, dbname=dbname)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def prepare(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        server_check.ensure_may_create(cursor)
+        server_check.ensure_vector(cursor)
+        roles.ensure(cursor)
+        queue_schema.ensure(cursor, queue="memoryadmin")
+
+
+def test_a_command_on_a_server_never_migrated_says_what_to_do_first(server: Cluster) -> None:
+    fresh = create_database(server, "fresh")
+
+    server_check.check(fresh, migrated=False)
+    with pytest.raises(ServerNotUsableError, match=f"role {APP} does not exist .* migrate` first"):
+        server_check.check(fresh, migrated=True)
+
+
+def test_a_limited_login_is_told_step_by_step_what_to_ask_for(server: Cluster) -> None:
+    """Each message's SQL is run as it stands, until nothing is missing."""
+    create_database(server, "theirs")
+    dsn = server.dsn(user="limited", dbname="theirs")
+    asked = []
+
+    for _ in range(4):
+        try:
+            prepare(dsn)
+            break
+        except ServerNotUsableError as error:
+            _, *sql = str(error).splitlines()
+            asked.append([line.strip() for line in sql])
+            as_admin(server, "theirs", *sql)
+
+    assert asked == [
+        [
+            "GRANT CREATE ON DATABASE theirs TO limited;",
+            "GRANT CREATE ON SCHEMA public TO limited;",
+        ],
+        ["CREATE EXTENSION vector;"],
+        [
+            f"CREATE ROLE {APP} NOLOGIN NOINHERIT;",
+            f"CREATE ROLE {ERASE} NOLOGIN INHERIT;",
+            f"GRANT {ERASE} TO {APP};",
+            f'GRANT {APP} TO "limited";',
+            f'GRANT {ERASE} TO "limited";',
+        ],
+    ]
+    with psycopg.connect(make_conninfo(dsn, options=f"-c role={APP}")) as connection:
+        row = connection.execute("SELECT current_user, pgmq.send('memoryadmin', '{}')").fetchone()
+        assert row == (APP, 1)
+        connection.execute(f"SET LOCAL ROLE {ERASE}")
+
+
+def test_an_old_pgvector_is_refused(server: Cluster) -> None:
+    dsn = create_database(server, "outdated")
+    as_admin(
+        server,
+        "outdated",
+        "CREATE EXTENSION vector",
+        "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
+    )
+
+    with pytest.raises(ServerNotUsableError, match=r"pgvector 0\.7\.4 is too old, 0\.8 or newer"):
+        prepare(dsn)
+
+
+def test_a_server_that_cannot_be_reached_is_named_without_the_password() -> None:
+    with pytest.raises(ServerNotUsableError, match="cannot connect to DATABASE_URL") as refusal:
+        server_check.check("postgresql://u:hunter2@127.0.0.1:1/db", migrated=False)
+
+    assert "hunter2" not in str(refusal.value)
