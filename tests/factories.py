@@ -1,5 +1,4 @@
-"""What tests start from, made through the program's own functions. No surprises: each makes one
-thing, and everything can be said."""
+"""Plain factories, through the functions that the program itself uses."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from episodes.embedding.pipeline import embed_due
 from episodes.enums import ActorKind, KeyScope
 from episodes.ingest.store import SessionAnswer, SessionWrite, write_session
 from episodes.keys import issue_key
-from episodes.models import App, Episode
+from episodes.models import ApiKey, App, Episode
 
 ACTOR = Actor(name="tests", kind=ActorKind.COMMAND)
 GOAL = "Refund the 640 dollar duplicate charge on invoice 8812."
@@ -26,65 +25,69 @@ def make_app(name: str = "") -> App:
     return create_app(name=name or f"app-{next(_numbers)}", actor=ACTOR)
 
 
-def make_key(app: App, *scopes: str, **options: Any) -> str:
-    """Return a whole API key, as a caller holds it; without scopes it has all of them."""
-    _, key = issue_key(
-        app=app, name="test", scopes=scopes or KeyScope.values, actor=ACTOR, **options
-    )
-    return key
+def make_key(app: App, *scopes: str, **options: Any) -> tuple[ApiKey, str]:
+    """Issue a key, by default with every scope; return it and the text that callers send."""
+    return issue_key(app=app, name="test", scopes=scopes or KeyScope.values, actor=ACTOR, **options)
 
 
-def a_session(
-    *, goal: str = GOAL, tools: Sequence[str] = ("refund_payment",), error: str | None = None
-) -> dict[str, Any]:
-    """Return a session in the format `episode`: each tool called once; `error` ends the last."""
+def make_steps(
+    tools: Sequence[str] = ("refund",), *, error: str | None = None, **arguments: Any
+) -> list[dict[str, Any]]:
+    """Return each tool's call and its result; `error` is the last result's."""
     steps: list[dict[str, Any]] = []
-    for position, tool in enumerate(tools):
-        call_id = f"c{position}"
-        steps.append({"kind": "call", "tool": tool, "call_id": call_id, "arguments": {}})
-        result: dict[str, Any] = {"kind": "result", "tool": tool, "call_id": call_id}
-        steps.append(result)
+    for number, tool in enumerate(tools):
+        call_id = f"call-{number}"
+        call = {"kind": "call", "tool": tool, "call_id": call_id, "arguments": arguments}
+        steps += [call, {"kind": "result", "tool": tool, "call_id": call_id}]
     if error:
         steps[-1]["error"] = error
-    return {"goal": goal, "steps": steps}
+    return steps
 
 
-def write(
-    app: App,
-    *,
-    user_id: str = "user-1",
-    session_id: str = "",
-    verify: bool = True,
-    goal: str = GOAL,
-    tools: Sequence[str] = ("refund_payment",),
-    error: str | None = None,
-    **fields: Any,
-) -> SessionAnswer:
+def make_session(goal: str = GOAL, **members: Any) -> dict[str, Any]:
+    """Return a session in the format `episode`."""
+    return {"goal": goal, "steps": make_steps(), **members}
+
+
+def make_body(
+    user_id: str = "user-1", session_id: str = "session-1", **members: Any
+) -> dict[str, Any]:
+    """Return a body of POST /sessions."""
+    body = {
+        "user_id": user_id,
+        "session_id": session_id,
+        "format": "episode",
+        "session": make_session(),
+    }
+    return body | members
+
+
+def write(app: App, *, may_verify: bool = True, **members: Any) -> SessionAnswer:
     """Write one session, as the API would."""
-    fields.setdefault("session", a_session(goal=goal, tools=tools, error=error))
-    fields.setdefault("format", "episode")
+    fields = {"user_id": "user-1", "session_id": "session-1", "format": "episode"}
     return write_session(
         app=app,
-        write=SessionWrite(
-            user_id=user_id, session_id=session_id or f"session-{next(_numbers)}", **fields
-        ),
+        write=SessionWrite(**{**fields, "session": make_session(), **members}),
         actor=ACTOR,
-        may_verify=verify,
+        may_verify=may_verify,
     )
 
 
 def make_episode(
+    app: App,
     *,
-    app: App | None = None,
+    goal: str = GOAL,
+    tools: Sequence[str] = ("refund",),
+    error: str | None = None,
     outcome: str | None = "success",
     completed_at: datetime | None = None,
     embedded: bool = False,
-    **fields: Any,
+    **members: Any,
 ) -> Episode:
-    """Return a stored episode; with `embedded` its vector has been made."""
-    app = app or make_app()
-    answer = write(app, outcome=outcome, completed_at=completed_at, **fields)
-    assert answer.episode_id is not None, answer
+    """Write a session of its own and return its episode; with `embedded` its vector is made."""
+    members.setdefault("session_id", f"session-{next(_numbers)}")
+    members.setdefault("session", {"goal": goal, "steps": make_steps(tools, error=error)})
+    answer = write(app, outcome=outcome, completed_at=completed_at, **members)
     if embedded:
         embed_due(app=app)
-    return Episode.objects.get(id=answer.episode_id, app=app)
+    return Episode.objects.get(app_id=app.id, id=answer.episode_id)

@@ -1,0 +1,102 @@
+"""The HTTP side of Idempotency-Key (episodes/idempotency.py has the rules)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from episodes.api.answer import answer
+from episodes.api.problem import Problem
+from episodes.api.view import access_of
+from episodes.idempotency import (
+    Claim,
+    ClaimLostError,
+    InProgressError,
+    Kept,
+    KeyReusedError,
+    claim_request,
+    complete_request,
+    release_request,
+)
+
+REPLAYED = "Idempotent-Replayed"
+_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+
+Work = Callable[[], tuple[int, Any]]
+
+
+def once(
+    request: Request, work: Work, *, user_id: str | None = None, in_one: bool = True
+) -> HttpResponse:
+    """Carry out `work`, which returns (status, body), and answer; or replay its answer.
+
+    `in_one`: work and answer are committed together. Without it `work` commits as it goes and
+    must itself be safe to repeat. `user_id` is the one subject that the request is about.
+    """
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is None:
+        status, body = work()
+        return answer(body, status)
+    claim = _claim(request, key, user_id)
+    if isinstance(claim, Kept):
+        replay = answer(claim.answer, claim.status)
+        replay[REPLAYED] = "true"
+        return replay
+    try:
+        if not in_one:
+            status, body = work()
+            complete_request(claim=claim, status=status, answer=_keepable(body))
+        else:
+            with transaction.atomic():
+                status, body = work()
+                complete_request(claim=claim, status=status, answer=_keepable(body))
+    except ClaimLostError:
+        raise _in_progress(1) from None
+    except BaseException:
+        release_request(claim=claim)
+        raise
+    return answer(body, status)
+
+
+def _claim(request: Request, key: str, user_id: str | None) -> Claim | Kept:
+    if not _KEY.fullmatch(key):
+        raise Problem(422, "idempotency_key", "Idempotency-Key: 1 to 255 printable characters.")
+    caller = access_of(request).caller
+    try:
+        return claim_request(
+            app_id=caller.app_id,
+            key_prefix=caller.prefix,
+            key=key,
+            # members in another order are the same body
+            request=orjson.dumps(
+                [request.method, request.path, request.data], option=orjson.OPT_SORT_KEYS
+            ),
+            user_id=user_id,
+        )
+    except KeyReusedError:
+        raise Problem(
+            409, "idempotency_key_reused", "This key was sent with another request."
+        ) from None
+    except InProgressError as error:
+        raise _in_progress(error.seconds) from None
+
+
+def _in_progress(seconds: int) -> Problem:
+    return Problem(409, "in_progress", "The same request is under way.", retry_after=seconds)
+
+
+def _keepable(body: Any) -> Any:
+    """Return the answer as JSON that holds ids and statuses: of an error only which and where."""
+    plain = orjson.loads(orjson.dumps(body, option=orjson.OPT_UTC_Z))
+    for result in plain.get("results", ()):
+        for error in result.get("errors", ()):
+            error.pop("detail", None)
+            # /items/3/session: what is below may be named by the caller
+            error["pointer"] = "/".join(error["pointer"].split("/")[:4])
+    return plain

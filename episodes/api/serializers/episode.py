@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from episodes.enums import (
+    HashKind,
+    IndexState,
+    LessonSource,
+    Outcome,
+    OutcomeSource,
+    RecallState,
+    ReviewState,
+    Scope,
+    State,
+)
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    seq = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=["call", "result", "observation"])
+    tool = serializers.CharField()
+    call_id = serializers.CharField(required=False)
+    arguments = serializers.DictField(required=False)
+    error = serializers.CharField(required=False)
+    summary = serializers.CharField(required=False)
+    important = serializers.BooleanField(required=False)
+    at = serializers.DateTimeField(required=False)
+
+
+class EntrySerializer(serializers.Serializer[Any]):
+    """A statement about the outcome, or the retraction of one (`retracts`)."""
+
+    entry_id = serializers.UUIDField()
+    at = serializers.DateTimeField()
+    outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True)
+    source = serializers.ChoiceField(choices=OutcomeSource.choices)
+    revision = serializers.IntegerField()
+    score = serializers.FloatField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+    retracts = serializers.UUIDField(allow_null=True)
+    stated_by = serializers.CharField(allow_blank=True)
+
+
+class RevisionSerializer(serializers.Serializer[Any]):
+    revision = serializers.IntegerField()
+    written_at = serializers.DateTimeField()
+    content_hash = serializers.CharField()
+    recorded_outcome = serializers.ChoiceField(choices=Outcome.choices)
+    n_events = serializers.IntegerField()
+    sequence = serializers.IntegerField(allow_null=True)
+    is_final = serializers.BooleanField()
+    format = serializers.CharField()
+
+
+class EpisodeSerializer(serializers.Serializer[Any]):
+    """An episode with its trace. Goal, steps, resolution and lesson are the served revision's."""
+
+    episode_id = serializers.UUIDField()
+    app = serializers.CharField()
+    scope = serializers.ChoiceField(choices=Scope.choices)
+    user_id = serializers.CharField(allow_null=True)
+    session_id = serializers.CharField(allow_null=True)
+    episode_key = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=State.choices)
+    recall_state = serializers.ChoiceField(choices=RecallState.choices)
+    review_state = serializers.ChoiceField(choices=ReviewState.choices)
+    index_state = serializers.ChoiceField(choices=IndexState.choices)
+    outcome = serializers.ChoiceField(choices=Outcome.choices)
+    outcome_source = serializers.ChoiceField(choices=OutcomeSource.choices, allow_null=True)
+    contradicted = serializers.BooleanField()
+    recorded_outcome = serializers.ChoiceField(choices=Outcome.choices)
+    outcome_reason = serializers.CharField(allow_blank=True)
+    blocks = serializers.ListField(
+        child=serializers.CharField(), help_text="The kinds of the blocks that stand."
+    )
+    agent_id = serializers.CharField(allow_blank=True)
+    task_id = serializers.CharField(allow_blank=True)
+    issue_type = serializers.CharField(allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    toolset_version = serializers.CharField(allow_blank=True)
+    toolset_kind = serializers.ChoiceField(choices=HashKind.choices)
+    started_at = serializers.DateTimeField(allow_null=True)
+    completed_at = serializers.DateTimeField(allow_null=True)
+    completed_at_clamped = serializers.BooleanField()
+    received_at = serializers.DateTimeField()
+    revision = serializers.IntegerField()
+    goal = serializers.CharField()
+    steps = StepSerializer(many=True)
+    resolution = serializers.CharField(allow_blank=True)
+    lesson = serializers.CharField(allow_blank=True)
+    lesson_source = serializers.ChoiceField(choices=LessonSource.choices)
+    tools = serializers.ListField(child=serializers.CharField())
+    dropped_arguments = serializers.ListField(child=serializers.CharField())
+    stripped = serializers.DictField(child=serializers.IntegerField())
+    outcomes = EntrySerializer(many=True)
+    revisions = RevisionSerializer(many=True)

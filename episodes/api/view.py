@@ -1,0 +1,114 @@
+"""What every view of the API has in common: key, limit, scope, problems, headers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from episodes.api.authentication import Access, KeyAuthentication
+from episodes.api.limits import describe_limit, refuse_excess
+from episodes.api.parsing import JSONParser
+from episodes.api.problem import Problem, answer_problem
+from episodes.audit import Actor
+from episodes.enums import ActorKind, KeyScope
+from episodes.keys import Caller
+from episodes.models import App
+from memoryadmin.lib import ids
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class ApiView(APIView):
+    """Checked in this order: key (401), limit (429), method (405), scope (403), body."""
+
+    scope: ClassVar[KeyScope | None] = None
+    authentication_classes = [KeyAuthentication]
+    permission_classes = []
+    parser_classes = [JSONParser]
+    http_method_names = ["get", "head", "post", "delete"]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Replace DRF's negotiation: answers are JSON, whatever is accepted."""
+        access = request.auth
+        if access is None:
+            raise NotAuthenticated
+        refuse_excess(access.caller)
+        if not hasattr(self, str(request.method).lower()):
+            self.http_method_not_allowed(request)
+        if self.scope is not None:
+            demand_scope(request, self.scope)
+        if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+            raise Problem(411, "length_required", "Send the body with a Content-Length.")
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:
+        return answer_problem(exc, getattr(self, "request", None))
+
+    def finalize_response(
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> Any:
+        response["Cache-Control"] = "no-store"
+        response["X-Request-Id"] = request_id(request)
+        if response.status_code == 405:
+            response["Allow"] = ", ".join(self.allowed_methods)
+        caller: Caller | None = getattr(request, "caller", None)
+        if caller is not None:
+            describe_limit(response, caller)
+        return response
+
+
+def access_of(request: Request) -> Access:
+    access: Access = request.auth
+    return access
+
+
+def demand_scope(request: Request, scope: KeyScope) -> None:
+    """Raise a 403 unless the key has the scope."""
+    if not access_of(request).caller.may(scope):
+        raise PermissionDenied
+
+
+def app_of(request: Request) -> App:
+    """Return the key's app as a row, for what writes."""
+    return App.objects.get(pk=access_of(request).caller.app_id)
+
+
+def actor_of(request: Request) -> Actor:
+    """Return the key as the actor of what this request changes."""
+    caller = access_of(request).caller
+    match = request.resolver_match
+    return Actor(
+        name=f"key {caller.prefix}",
+        kind=ActorKind.KEY,
+        key_prefix=caller.prefix,
+        request_id=request_id(request),
+        route=f"{request.method} {match.route if match else ''}"[:64],
+        address_hash=_hashed_address(request.META.get("REMOTE_ADDR", "")),
+    )
+
+
+def request_id(request: Request) -> str:
+    """Return the caller's X-Request-Id if it is a plain one, or one of our own."""
+    django_request = request._request
+    known: str | None = getattr(django_request, "api_request_id", None)
+    if known is None:
+        sent = request.META.get("HTTP_X_REQUEST_ID", "")
+        known = sent if _REQUEST_ID.fullmatch(sent) else str(ids.new_id())
+        django_request.api_request_id = known  # type: ignore[attr-defined]
+    return known
+
+
+def _hashed_address(address: str) -> str:
+    if not address:
+        return ""
+    return hmac.new(
+        settings.HASH_KEY.encode(), f"address:{address}".encode(), hashlib.sha256
+    ).hexdigest()

@@ -1,0 +1,66 @@
+"""What users say about a session. Evidence for a reviewer; it decides nothing by itself."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from episodes import audit
+from episodes.audit import Actor
+from episodes.ingest.storable import Storable
+from episodes.models import App, Feedback
+from episodes.tombstones import refuse_erased
+from memoryadmin.lib import clock
+
+COMMENT_LENGTH = 8_000
+
+
+@transaction.atomic
+def record_feedback(
+    *,
+    app: App,
+    user_id: str,
+    session_id: str,
+    rating: str,
+    actor: Actor,
+    comment: str = "",
+    source: str = "",
+    feedback_id: str | None = None,
+    at: datetime | None = None,
+) -> tuple[Feedback, bool]:
+    """Store feedback on a session, known or not; return it and whether it is new.
+
+    The same `feedback_id` of a subject again changes nothing. Raises SubjectErasedError.
+    """
+    refuse_erased(app_id=app.id, user_id=user_id)
+    now = clock.now()
+    storable = Storable(user_id)
+    feedback = Feedback(
+        app=app,
+        user_id=user_id,
+        session_id=session_id,
+        feedback_id=feedback_id,
+        rating=rating,
+        comment=storable.text(comment, limit=COMMENT_LENGTH),
+        source=storable.value(source),
+        at=min(at or now, now),
+        received_at=now,
+        key_prefix=actor.key_prefix,
+    )
+    # the unique constraint decides between two that arrive together
+    Feedback.objects.bulk_create([feedback], ignore_conflicts=feedback_id is not None)
+    if feedback_id is not None:
+        stored = Feedback.objects.get(app=app, user_id=user_id, feedback_id=feedback_id)
+        if stored.id != feedback.id:
+            return stored, False
+    audit.record(
+        actor=actor,
+        verb="feedback.received",
+        target_kind="feedback",
+        target_id=feedback.id,
+        app=app,
+        user_id=user_id,
+        after={"session_id": session_id, "rating": rating},
+    )
+    return feedback, True

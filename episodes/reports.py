@@ -1,0 +1,60 @@
+"""Code that knows how a task ended says so, at the time or weeks later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from episodes import lifecycle
+from episodes.audit import Actor
+from episodes.enums import OutcomeSource, Scope
+from episodes.ingest.storable import Storable
+from episodes.lifecycle import Statement
+from episodes.models import App, Episode, OutcomeEntry
+from episodes.tombstones import refuse_erased
+
+_TEXT_LENGTH = 2_000
+
+
+@transaction.atomic
+def report_outcome(
+    *,
+    app: App,
+    user_id: str,
+    session_id: str,
+    outcome: str,
+    actor: Actor,
+    episode_key: str = "",
+    score: float | None = None,
+    evidence: dict[str, Any] | None = None,
+) -> OutcomeEntry:
+    """Append a tool's statement to the session's episode. A reviewer's word stays above it.
+
+    Raises Episode.DoesNotExist, SubjectErasedError.
+    """
+    refuse_erased(app_id=app.id, user_id=user_id)
+    episode = Episode.objects.get(
+        app=app, scope=Scope.USER, user_id=user_id, session_id=session_id, episode_key=episode_key
+    )
+    storable = Storable(user_id)
+    statement = Statement(
+        outcome=outcome,
+        source=OutcomeSource.TOOL,
+        score=score,
+        evidence={
+            storable.name(name): _masked(storable, value)
+            for name, value in (evidence or {}).items()
+        },
+    )
+    return lifecycle.state_outcome(episode=episode, statement=statement, actor=actor)
+
+
+def _masked(storable: Storable, value: Any) -> Any:
+    if isinstance(value, str):
+        return storable.text(value, limit=_TEXT_LENGTH)
+    if isinstance(value, dict):
+        return {storable.name(name): _masked(storable, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(storable, inner) for inner in value]
+    return value

@@ -1,0 +1,108 @@
+"""One episode as its readers see it: the trace, what was said about its outcome, its revisions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from episodes.enums import BlockKind
+from episodes.models import Block, Episode, EpisodeRevision, OutcomeEntry
+from memoryadmin.lib import clock
+
+HEAD = [
+    "scope",
+    "user_id",
+    "session_id",
+    "episode_key",
+    "state",
+    "recall_state",
+    "review_state",
+    "index_state",
+    "outcome",
+    "outcome_source",
+    "contradicted",
+    "recorded_outcome",
+    "agent_id",
+    "task_id",
+    "issue_type",
+    "tags",
+    "toolset_version",
+    "toolset_kind",
+    "started_at",
+    "completed_at",
+    "completed_at_clamped",
+    "received_at",
+    "revision",
+]
+EVIDENCE = [
+    "outcome_reason",
+    "goal",
+    "steps",
+    "resolution",
+    "lesson",
+    "lesson_source",
+    "tools",
+    "dropped_arguments",
+    "stripped",
+]
+ENTRY = ["at", "outcome", "source", "revision", "score", "reason", "retracts", "stated_by"]
+REVISION = [
+    "revision",
+    "written_at",
+    "content_hash",
+    "recorded_outcome",
+    "n_events",
+    "sequence",
+    "is_final",
+    "format",
+]
+
+
+def read_trace(
+    *, app_id: int, episode_id: UUID, retention_days: int, user_id: str | None = None
+) -> dict[str, Any] | None:
+    """Return an episode of the app, in the shape of GET /episodes/{id}, or None.
+
+    None also for one that has expired, is being erased, or belongs to another subject than
+    `user_id`, if that is given.
+    """
+    cutoff = clock.now() - timedelta(days=retention_days)
+    heads = Episode.objects.filter(
+        Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff), app_id=app_id, id=episode_id
+    ).select_related("app")
+    head = heads.first()
+    if head is None or (user_id is not None and head.user_id != user_id):
+        return None
+    blocks = list(
+        Block.objects.filter(app_id=app_id, episode_id=head.id, closed_at__isnull=True)
+        .order_by("opened_at", "id")
+        .values_list("kind", flat=True)
+    )
+    if BlockKind.ERASING in blocks:
+        return None
+    served = EpisodeRevision.objects.get(pk=(app_id, head.id, head.revision))
+    return {
+        "episode_id": head.id,
+        "app": head.app.name,
+        "blocks": list(dict.fromkeys(blocks)),
+        **{name: getattr(head, name) for name in HEAD},
+        **{name: getattr(served, name) for name in EVIDENCE},
+        "outcomes": _entries(head),
+        "revisions": _revisions(head),
+    }
+
+
+def _entries(head: Episode) -> list[dict[str, Any]]:
+    entries = OutcomeEntry.objects.filter(app_id=head.app_id, episode=head).order_by("at", "id")
+    return [
+        {"entry_id": entry["id"], **{name: entry[name] for name in ENTRY}}
+        for entry in entries.values("id", *ENTRY)
+    ]
+
+
+def _revisions(head: Episode) -> list[dict[str, Any]]:
+    revisions = EpisodeRevision.objects.filter(app_id=head.app_id, episode=head)
+    return list(revisions.order_by("revision").values(*REVISION))
