@@ -147,8 +147,9 @@ LANGUAGE_CODE = "en"
 USE_I18N = False
 
 REST_FRAMEWORK = {
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "episodes.api.schema.ApiSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -158,6 +159,33 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"validatorUrl": None},  # the page asks nobody outside
+    "ENUM_NAME_OVERRIDES": {
+        name: f"episodes.enums.{name}"
+        for name in (
+            "Arm",
+            "HashKind",
+            "IndexState",
+            "LessonSource",
+            "Outcome",
+            "OutcomeSource",
+            "Rating",
+            "RecallMode",
+            "RecallState",
+            "ReviewState",
+            "Scope",
+            "State",
+            "ToolsetRelation",
+        )
+    }
+    | {
+        "SearchedScope": "episodes.api.serializers.search.SEARCHED_SCOPES",
+        "StatedOutcome": "episodes.api.serializers.outcome.STATED_OUTCOMES",
+        "SessionStatus": "episodes.api.serializers.session.STATUSES",
+        "BatchStatus": "episodes.api.serializers.session.BATCH_STATUSES",
+        "StepKind": "episodes.api.serializers.episode.STEP_KINDS",
+        "ExclusionReason": "episodes.api.serializers.search.EXCLUSION_REASONS",
+    },
 }
 
 # --- Limits of the API (api.md, "Common rules") ---------------------------------------------------

@@ -16,10 +16,12 @@ from episodes.enums import (
     State,
 )
 
+STEP_KINDS = ("call", "result", "observation")
+
 
 class StepSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField()
-    kind = serializers.ChoiceField(choices=["call", "result", "observation"])
+    kind = serializers.ChoiceField(choices=STEP_KINDS)
     tool = serializers.CharField()
     call_id = serializers.CharField(required=False)
     arguments = serializers.DictField(required=False)

@@ -11,11 +11,11 @@ from episodes.api.fields import AppNameField, IdField, NumberField, OptionalIdFi
 from episodes.enums import Outcome, OutcomeSource
 from episodes.ingest.outcomes import normalise_outcome
 
-SYNONYMS = ("resolved", "failed")
+STATED_OUTCOMES = [*Outcome.values, "resolved", "failed"]
 EVIDENCE_BYTES = 8 * 1024
 
 
-@extend_schema_field({"type": "string", "enum": [*Outcome.values, *SYNONYMS]})
+@extend_schema_field({"type": "string", "enum": STATED_OUTCOMES})
 class OutcomeField(TextField):
     """How it ended; `resolved` is success and `failed` is failure."""
 

@@ -34,6 +34,9 @@ from episodes.enums import (
 from episodes.ingest.names import NAME_LENGTH
 from episodes.recall import BOTH, Filters, SearchRequest
 
+SEARCHED_SCOPES = (*Scope.values, BOTH)
+EXCLUSION_REASONS = ("failure_below_threshold", "cap", "below_minimum", "same_procedure")
+
 
 class QueryField(TextField):
     """What to look for. A query that is too long is too large a request, not an invalid one."""
@@ -63,7 +66,7 @@ class SearchBody(serializers.Serializer[Any]):
     app = AppNameField()
     user_id = IdField()
     query = QueryField()
-    scope = WordField(choices=[*Scope.values, BOTH], required=False, default=BOTH)
+    scope = WordField(choices=SEARCHED_SCOPES, required=False, default=BOTH)
     limit = WholeField(
         required=False,
         allow_null=True,
@@ -115,9 +118,7 @@ class MemorySerializer(serializers.Serializer[Any]):
 
 class ExcludedSerializer(serializers.Serializer[Any]):
     episode_id = serializers.UUIDField()
-    reason = serializers.ChoiceField(
-        choices=["failure_below_threshold", "cap", "below_minimum", "same_procedure"]
-    )
+    reason = serializers.ChoiceField(choices=EXCLUSION_REASONS)
 
 
 class SearchAnswerSerializer(serializers.Serializer[Any]):

@@ -29,6 +29,7 @@ from episodes.ingest.store import SessionWrite
 from episodes.toolset_hash import ToolsetVersion
 
 STATUSES = ("created", "updated", "unchanged", "ignored", "held")
+BATCH_STATUSES = (*STATUSES, "rejected")
 _LARGEST = 2**63 - 1
 
 
@@ -86,7 +87,7 @@ class BatchBody(serializers.Serializer[Any]):
 
 
 class BatchResultSerializer(SessionAnswerSerializer):
-    status = serializers.ChoiceField(choices=(*STATUSES, "rejected"))
+    status = serializers.ChoiceField(choices=BATCH_STATUSES)
     dropped_arguments = serializers.IntegerField(required=False)
     outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True, required=False)
     outcome_source = serializers.ChoiceField(
