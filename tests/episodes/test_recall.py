@@ -26,7 +26,7 @@ QUERY = "refund duplicate charge large amount"
 
 
 def caller_of(app: App) -> Caller:
-    caller = authenticate(make_key(app))
+    caller = authenticate(make_key(app)[1])
     assert caller is not None
     return caller
 
@@ -72,15 +72,14 @@ def story(app: App) -> dict[str, Episode]:
     """The three episodes of product.md §3, at a failure threshold of 0.85 as in the article."""
     profile = RankingProfile.objects.create(app=app, version=2, minimum=0.3, failure_threshold=0.85)
     App.objects.filter(id=app.id).update(profile=profile)
-    current, _ = declare_toolset(
-        app=app, tools=[Tool(name="open_approval_ticket")], actor=ACTOR, version="v2"
-    )
-    common: dict[str, Any] = {"app": app, "user_id": USER, "embedded": True, "goal": GOAL}
+    declare_toolset(app=app, tools=[Tool(name="open_approval_ticket")], actor=ACTOR, version="v2")
+    common: dict[str, Any] = {"user_id": USER, "embedded": True, "goal": GOAL}
     episodes = {
         "A": make_episode(
-            tools=["open_approval_ticket"], toolset_version="v2", **aged(12), **common
+            app, tools=["open_approval_ticket"], toolset_version="v2", **aged(12), **common
         ),
         "B": make_episode(
+            app,
             tools=["refund_payment"],
             error="APPROVAL_REQUIRED",
             outcome="failure",
@@ -88,7 +87,9 @@ def story(app: App) -> dict[str, Episode]:
             **aged(30),
             **common,
         ),
-        "C": make_episode(tools=["legacy_refund"], toolset_version="v1", **aged(150), **common),
+        "C": make_episode(
+            app, tools=["legacy_refund"], toolset_version="v1", **aged(150), **common
+        ),
     }
     for name, similarity in (("A", 0.91), ("B", 0.88), ("C", 0.86)):
         inject_similarity(episodes[name], QUERY, similarity)
@@ -211,7 +212,7 @@ PARAPHRASES = [
 
 def test_paraphrases_find_their_episode_with_the_real_embedder(app: App) -> None:
     episodes = {
-        goal: make_episode(app=app, user_id=USER, goal=goal, tools=[f"tool_{n}"], embedded=True)
+        goal: make_episode(app, user_id=USER, goal=goal, tools=[f"tool_{n}"], embedded=True)
         for n, (goal, _) in enumerate(PARAPHRASES)
     }
 
@@ -225,14 +226,14 @@ def test_paraphrases_find_their_episode_with_the_real_embedder(app: App) -> None
 )
 def test_a_code_a_tool_or_an_identifier_alone_finds_its_episode(app: App, query: str) -> None:
     wanted = make_episode(
-        app=app,
+        app,
         user_id=USER,
         goal="Please settle the dispute about INV-8812 for me.",
         tools=["open_approval_ticket"],
         session=_with_error("APPROVAL_REQUIRED"),
         embedded=True,
     )
-    make_episode(app=app, user_id=USER, goal="Close the account of the customer.", embedded=True)
+    make_episode(app, user_id=USER, goal="Close the account of the customer.", embedded=True)
 
     assert served(ask(app, query)) == [wanted.id]
 
@@ -248,8 +249,8 @@ def _with_error(code: str) -> dict[str, Any]:
 
 
 def test_degraded_search_answers_from_text_alone(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = make_episode(app=app, user_id=USER, session=_with_error("QUOTA_EXCEEDED"))
-    make_episode(app=app, user_id=USER, goal="Close the account of the customer.")
+    wanted = make_episode(app, user_id=USER, session=_with_error("QUOTA_EXCEEDED"))
+    make_episode(app, user_id=USER, goal="Close the account of the customer.")
     App.objects.filter(id=app.id).update(generation=None)
 
     by_code, by_words = ask(app, "QUOTA_EXCEEDED"), ask(app, "settle dispute")
@@ -260,7 +261,7 @@ def test_degraded_search_answers_from_text_alone(app: App, monkeypatch: pytest.M
 
 
 def test_a_failure_is_never_returned_without_a_vector(app: App) -> None:
-    make_episode(app=app, user_id=USER, session=_with_error("QUOTA_EXCEEDED"), outcome="failure")
+    make_episode(app, user_id=USER, session=_with_error("QUOTA_EXCEEDED"), outcome="failure")
 
     answer = ask(app, "QUOTA_EXCEEDED", explain=True)
 
@@ -269,9 +270,9 @@ def test_a_failure_is_never_returned_without_a_vector(app: App) -> None:
 
 
 def test_other_subjects_and_apps_are_never_searched(app: App) -> None:
-    own = make_episode(app=app, user_id=USER, embedded=True)
-    make_episode(app=app, user_id="user-10", embedded=True)
-    make_episode(app=make_app(), user_id=USER, embedded=True)
+    own = make_episode(app, user_id=USER, embedded=True)
+    make_episode(app, user_id="user-10", embedded=True)
+    make_episode(make_app(), user_id=USER, embedded=True)
 
     answer = ask(app, GOAL)
 
@@ -279,17 +280,17 @@ def test_other_subjects_and_apps_are_never_searched(app: App) -> None:
 
 
 def test_an_organisation_search_finds_no_user_rows(app: App) -> None:
-    make_episode(app=app, user_id=USER, embedded=True)
+    make_episode(app, user_id=USER, embedded=True)
 
     assert served(ask(app, GOAL, scope="org")) == []
 
 
 def test_what_is_open_blocked_expired_or_the_own_session_is_not_eligible(app: App) -> None:
-    blocked = make_episode(app=app, user_id=USER, embedded=True)
+    blocked = make_episode(app, user_id=USER, embedded=True)
     lifecycle.block_episode(episode=blocked, kind="quarantine", actor=SYSTEM)
     write(app, user_id=USER, final=False, outcome="success")
-    make_episode(app=app, user_id=USER, embedded=True, **aged(181))
-    make_episode(app=app, user_id=USER, session_id="mine", embedded=True)
+    make_episode(app, user_id=USER, embedded=True, **aged(181))
+    make_episode(app, user_id=USER, session_id="mine", embedded=True)
 
     answer = ask(app, GOAL, session_id="mine")
 
@@ -297,9 +298,9 @@ def test_what_is_open_blocked_expired_or_the_own_session_is_not_eligible(app: Ap
 
 
 def test_one_result_per_procedure_and_outcome(app: App) -> None:
-    fresh = make_episode(app=app, user_id=USER, embedded=True, **aged(1))
-    stale = make_episode(app=app, user_id=USER, embedded=True, **aged(40))
-    other = make_episode(app=app, user_id=USER, tools=["other_tool"], embedded=True, **aged(60))
+    fresh = make_episode(app, user_id=USER, embedded=True, **aged(1))
+    stale = make_episode(app, user_id=USER, embedded=True, **aged(40))
+    other = make_episode(app, user_id=USER, tools=["other_tool"], embedded=True, **aged(60))
 
     answer = ask(app, GOAL, explain=True)
 
@@ -311,20 +312,16 @@ def test_one_result_per_procedure_and_outcome(app: App) -> None:
 
 def test_a_fresh_success_does_not_hide_behind_twenty_stale_neighbours(app: App) -> None:
     for _ in range(20):
-        inject_similarity(
-            make_episode(app=app, user_id=USER, embedded=True, **aged(150)), GOAL, 0.95
-        )
-    fresh = make_episode(app=app, user_id=USER, tools=["other"], embedded=True, **aged(1))
+        inject_similarity(make_episode(app, user_id=USER, embedded=True, **aged(150)), GOAL, 0.95)
+    fresh = make_episode(app, user_id=USER, tools=["other"], embedded=True, **aged(1))
     inject_similarity(fresh, GOAL, 0.80)
 
     assert served(ask(app, GOAL))[0] == fresh.id
 
 
 def test_a_corrected_outcome_changes_the_order_of_the_next_search(app: App) -> None:
-    first = make_episode(app=app, user_id=USER, tools=["a"], embedded=True, **aged(10))
-    second = make_episode(
-        app=app, user_id=USER, tools=["b"], outcome=None, embedded=True, **aged(10)
-    )
+    first = make_episode(app, user_id=USER, tools=["a"], embedded=True, **aged(10))
+    second = make_episode(app, user_id=USER, tools=["b"], outcome=None, embedded=True, **aged(10))
     before = served(ask(app, GOAL))
 
     lifecycle.state_outcome(
@@ -341,7 +338,7 @@ def test_the_window_cuts_to_the_newest_and_says_so(app: App) -> None:
     profile = RankingProfile.objects.create(app=app, version=2, window=2)
     App.objects.filter(id=app.id).update(profile=profile)
     newest = [
-        make_episode(app=app, user_id=USER, tools=[f"t{n}"], embedded=True, **aged(n))
+        make_episode(app, user_id=USER, tools=[f"t{n}"], embedded=True, **aged(n))
         for n in (1, 2, 3)
     ]
 
@@ -353,7 +350,7 @@ def test_the_window_cuts_to_the_newest_and_says_so(app: App) -> None:
 
 def test_the_control_arm_gets_nothing_and_the_log_says_what_it_would_have_got(app: App) -> None:
     App.objects.filter(id=app.id).update(control_share=1.0)
-    episode = make_episode(app=app, user_id=USER, embedded=True)
+    episode = make_episode(app, user_id=USER, embedded=True)
 
     answer = ask(app, GOAL, session_id="held-out")
     without_session = ask(app, GOAL)
@@ -381,7 +378,7 @@ def test_the_control_arm_gets_nothing_and_the_log_says_what_it_would_have_got(ap
 def test_filters_are_part_of_the_search(app: App, filters: Filters, names: list[str]) -> None:
     episodes = {
         "one": make_episode(
-            app=app,
+            app,
             user_id=USER,
             tools=["tool_one"],
             issue_type="billing",
@@ -389,7 +386,7 @@ def test_filters_are_part_of_the_search(app: App, filters: Filters, names: list[
             embedded=True,
         ),
         "two": make_episode(
-            app=app,
+            app,
             user_id=USER,
             tools=["tool_two"],
             error="E_TWO",
@@ -407,7 +404,7 @@ def test_filters_are_part_of_the_search(app: App, filters: Filters, names: list[
     "query", ["the of and", "🙂🙂🙂", " ", "a" * 50_000, "' | & ! <-> :*", "%"]
 )
 def test_odd_queries_are_answered(app: App, query: str) -> None:
-    make_episode(app=app, user_id=USER, embedded=True)
+    make_episode(app, user_id=USER, embedded=True)
 
     assert ask(app, query)["memories"] == []
 

@@ -48,7 +48,7 @@ def app() -> App:
 
 @pytest.fixture
 def episode(app: App) -> Episode:
-    return make_episode(app=app)
+    return make_episode(app)
 
 
 def test_a_revision_is_never_updated(episode: Episode) -> None:
