@@ -3,6 +3,7 @@ of what a value cannot contain: line breaks, double quotes, bars and angle brack
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +20,32 @@ _VERIFIED = {"resolution": "settled by a curator", "reviewer": "reviewed", "tool
 _CLAIMS = {"agent_claim": "the agent", "user_feedback": "user feedback", "model": "a model"}
 
 # Each becomes something that looks like it and delimits nothing.
-_DEFUSED = str.maketrans({'"': "'", "`": "'", "|": "¦", "<": "‹", ">": "›"})
+_DEFUSED = str.maketrans({'"': "'", "`": "'", "|": "¦", "<": "\u2039", ">": "\u203a"})
 _FRAME_WORDS = re.compile(
-    r"precedent(?=\W{0,3}\()|treat(?=\W{1,3}as\W{1,3}evidence)", re.IGNORECASE
+    r"precedent(?=\W{0,3}\()|treat(?=\W{1,3}as\W{1,3}evidence)|(?:begin|end)(?=\W{1,3}episodic)",
+    re.IGNORECASE,
 )
+
+
+class _Visible(dict[int, str]):
+    """What a code point is shown as. A space, break or control sign is a space; nothing is left of
+    format characters (bidi, zero width, tags), variation selectors, lone surrogates, private and
+    unassigned ones."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        match unicodedata.category(character):
+            case "Cc" | "Zl" | "Zp" | "Zs":
+                shown = " "
+            case "Cf" | "Cs" | "Co" | "Cn":
+                shown = ""
+            case _:
+                shown = "" if is_variation_selector(character) else character
+        self[code] = shown
+        return shown
+
+
+_VISIBLE = _Visible()
 
 
 def render_memory(
@@ -86,42 +109,46 @@ def _standing(outcome: str, source: str | None) -> str:
 
 
 def _trace(steps: Sequence[Mapping[str, object]], room: int) -> str:
-    """The steps in order; where they do not fit, the middle is left out and counted."""
-    shown = list(_lines(steps))
-    if not shown:
+    """The steps in order; where they do not fit, the middle is left out and counted. Written from
+    both ends, so that ten thousand steps cost no more than those shown."""
+    entries = list(_entries(steps))
+    if not entries:
         return "none recorded"
-    whole = " > ".join(shown)
-    if len(whole) <= room:
-        return whole
-    room -= len(f" > [{len(shown)} steps left out] > ")
-    first, last = 0, len(shown)
-    used = 0
-    while first < last:
-        step = shown[first] if first <= len(shown) - last else shown[last - 1]
-        if (used := used + len(step) + 3) > room:
+    room -= len(f" > [{len(entries)} steps left out]")
+    front: list[str] = []
+    back: list[str] = []
+    while (left := len(entries) - len(front) - len(back)) > 0:
+        at_front = len(front) <= len(back)
+        written = _entry(*entries[len(front) if at_front else -1 - len(back)])
+        room -= len(written) + len(" > ")
+        if room < 0:
+            front.append(f"[{left} steps left out]")
             break
-        first, last = (first + 1, last) if first <= len(shown) - last else (first, last - 1)
-    left_out = f"[{last - first} steps left out]"
-    return " > ".join([*shown[:first], left_out, *shown[last:]])
+        (front if at_front else back).append(written)
+    return " > ".join([*front, *reversed(back)])
 
 
-def _lines(steps: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """A call together with the result that directly follows it."""
-    call: Mapping[str, object] | None = None
-    for step in steps:
-        if call is not None:
-            if step.get("kind") == "result" and _same_call(call, step):
-                yield f"{_call(call)} -> {_result(step)}"
-                call = None
-                continue
-            yield _call(call)
-            call = None
-        if step.get("kind") == "call":
-            call = step
-        else:
-            yield f"{_name(step.get('tool') or step.get('kind'))} -> {_result(step)}"
-    if call is not None:
-        yield _call(call)
+_Entry = tuple[Mapping[str, object], Mapping[str, object] | None]
+
+
+def _entries(steps: Sequence[Mapping[str, object]]) -> Iterator[_Entry]:
+    """A call together with the result that directly follows it; any other step alone."""
+    position = 0
+    while position < len(steps):
+        step, answer = steps[position], None
+        if step.get("kind") == "call" and position + 1 < len(steps):
+            following = steps[position + 1]
+            if following.get("kind") == "result" and _same_call(step, following):
+                answer = following
+        yield step, answer
+        position += 1 if answer is None else 2
+
+
+def _entry(step: Mapping[str, object], answer: Mapping[str, object] | None) -> str:
+    if step.get("kind") == "call":
+        return _call(step) if answer is None else f"{_call(step)} -> {_result(answer)}"
+    arrow = ":" if step.get("kind") == "observation" else " ->"
+    return f"{_name(step.get('tool') or step.get('kind'))}{arrow} {_result(step)}"
 
 
 def _same_call(call: Mapping[str, object], result: Mapping[str, object]) -> bool:
@@ -143,12 +170,12 @@ def _result(step: Mapping[str, object]) -> str:
 
 
 def _tools(steps: Sequence[Mapping[str, object]]) -> list[str]:
-    named = (_name(step.get("tool")) for step in steps if step.get("kind") == "call")
-    return list(dict.fromkeys(named))
+    called = (step.get("tool") for step in steps if step.get("kind") == "call")
+    return list(dict.fromkeys(str(tool or "unnamed") for tool in called))
 
 
 def _errors(steps: Sequence[Mapping[str, object]]) -> list[str]:
-    return list(dict.fromkeys(_name(error) for step in steps if (error := step.get("error"))))
+    return list(dict.fromkeys(str(error) for step in steps if (error := step.get("error"))))
 
 
 def _name(value: object) -> str:
@@ -156,24 +183,14 @@ def _name(value: object) -> str:
 
 
 def _shown(value: object, limit: int) -> str:
-    """Cut first, so that a huge value costs little."""
-    text = unicodedata.normalize("NFKC", _flat(str(value)[: limit * 4]))
-    text = _FRAME_WORDS.sub(lambda word: f"({word.group().lower()})", text.translate(_DEFUSED))
+    written = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    )
+    # cut first, so that a huge value costs little
+    text = unicodedata.normalize("NFKC", _flat(written[: limit * 4])).translate(_DEFUSED)
+    text = _FRAME_WORDS.sub(lambda word: f"'{word.group().lower()}'", text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _flat(text: str) -> str:
-    """One line of visible text: every space, break and control sign is one space; format
-    characters (bidi, zero width, tags), variation selectors and lone surrogates are gone."""
-    kept = (" " if _is_gap(one) else one for one in text if not _is_hidden(one))
-    return " ".join("".join(kept).split())
-
-
-def _is_gap(character: str) -> bool:
-    return unicodedata.category(character) in {"Cc", "Zl", "Zp", "Zs"}
-
-
-def _is_hidden(character: str) -> bool:
-    return unicodedata.category(character) in {"Cf", "Cs", "Co", "Cn"} or is_variation_selector(
-        character
-    )
+    return " ".join(text.translate(_VISIBLE).split())

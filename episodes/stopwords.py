@@ -3,8 +3,7 @@ and Italian where they are no English word of their own; and the courtesies of a
 
 from __future__ import annotations
 
-STOP_WORDS = frozenset(
-    """
+_WORDS = """
     a about above after again against all also am an and any are as at be because been before being
     below between both but by can cannot could did do does doing don down during each few for from
     further get got had has have having he her here hers him his how i if im in into is isn it its
@@ -19,5 +18,5 @@ STOP_WORDS = frozenset(
     le les une et ou je tu il elle nous vous mon ma mes ne pas dans sur pour avec qui au aux ce cette
     est sont bonjour merci hola gracias favor
     il lo gli uno di da non ho sono mio per che ciao grazie
-    """.split()
-)
+"""
+STOP_WORDS = frozenset(_WORDS.split())

@@ -20,14 +20,15 @@ _PLACEHOLDER = re.compile(r"<[A-Z]+>")  # of the masker
 _TOKEN = re.compile(r"[A-Za-z0-9_]+(?:[.\-][A-Za-z0-9_]+)*")
 _WORD = re.compile(r"[^\W_]+(?:[_.\-][^\W_]+)*")
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:T\d{1,2})?|\d{1,2}[-.]\d{1,2}[-.](?:\d{4}|\d{2})")
 _AMOUNT = re.compile(r"\d+(?:\.\d{1,2})?")
 _QUANTITY = re.compile(r"\d{1,3}[a-z]{1,3}|\d+(?:st|nd|rd|th)")  # 5pm, 30min, 2nd, 24th, 10kg
 _ERROR_NAME = re.compile(
-    r"(?:[A-Z][a-z0-9]+)*[A-Z][A-Za-z0-9]*"
+    r"[A-Z][A-Za-z0-9]*"
     r"(?:Error|Exception|Timeout|Failure|Fault|Warning|NotFound|Exceeded|Denied|Interrupt)"
 )
-_CAMEL = re.compile(r"[a-z]{2,}[a-z0-9]*(?:[A-Z]+[a-z0-9]*)+|(?:[A-Z]+[a-z0-9]+){3,}")
+_CAMEL = re.compile(r"[a-z]{2,}[a-z0-9]*[A-Z][A-Za-z0-9]*|(?:[A-Z]+[a-z0-9]+){3,}")
 _FILE = re.compile(
     r"(?:csv|docx?|html?|ini|java|jsonl?|js|log|md|pdf|py|sh|sql|toml|ts|txt|xlsx?|xml|ya?ml)"
 )
@@ -37,7 +38,7 @@ def identifier_tokens(text: str) -> tuple[str, ...]:
     """Codes, ids, error names and tool-like names in `text`: lower-cased, each once, in order of
     appearance, at most 64 of at most 128 characters. Ordinary words, dates and quantities such as
     `5pm` are none."""
-    text = _PLACEHOLDER.sub(" ", folded(text))
+    text = _THOUSANDS.sub("", _PLACEHOLDER.sub(" ", folded(text)))
     shouting = _is_shouting(text)
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
@@ -111,7 +112,7 @@ def fts_terms(text: str) -> tuple[str, ...]:
     stemming changes both. It knows no stop words, so the commonest are dropped here.
     """
     found: dict[str, None] = {}
-    for match in _WORD.finditer(folded(text)):
+    for match in _WORD.finditer(_PLACEHOLDER.sub(" ", folded(text))):
         word = match.group().lower()
         if 2 <= len(word) <= MAX_LENGTH and word not in STOP_WORDS:
             found[word] = None
