@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import connection, transaction
+from django.db.models import F, Q
 
 from episodes import audit, lifecycle
 from episodes.audit import SYSTEM, Actor
@@ -138,10 +139,9 @@ def switch_generation(*, app: App, generation: VectorGeneration, actor: Actor) -
 def drop_other_generations(*, app: App, generation: VectorGeneration) -> None:
     """Finish a switch: heads that waited in the old generation follow, its rows go away."""
     PendingEmbedding.objects.filter(app=app).exclude(generation=generation).delete()
-    ready = EpisodeVector.objects.filter(
-        app=app, generation=generation, episode__index_state=IndexState.PENDING
-    )
-    for vector in ready.select_related("episode").defer("vector"):
+    waited = Q(episode__index_state=IndexState.PENDING) | Q(revision__gt=F("episode__revision"))
+    ready = EpisodeVector.objects.filter(waited, app=app, generation=generation)
+    for vector in ready.select_related("episode").defer("vector").order_by("revision"):
         lifecycle.serve_revision(episode=vector.episode, revision=vector.revision, actor=SYSTEM)
     others = EpisodeVector.objects.filter(app=app).exclude(generation=generation)
     while batch := list(others.values_list("pk", flat=True)[:DELETE_BATCH]):

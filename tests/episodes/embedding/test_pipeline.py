@@ -49,7 +49,7 @@ def waiting() -> dict[str, tuple[int, int, str]]:
     rows = PendingEmbedding.objects.values_list(
         "episode__session_id", "revision", "attempts", "last_error"
     )
-    return {session: (revision, attempts, code) for session, revision, attempts, code in rows}
+    return {str(session): (revision, attempts, code) for session, revision, attempts, code in rows}
 
 
 def failing(status: int = 500) -> Reply:
