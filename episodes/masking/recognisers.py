@@ -15,39 +15,43 @@ from importlib import import_module
 from threading import Lock
 from typing import Any
 
-# Kind, recogniser, shape of the piece. Where the recogniser has no checksum (UK, US), the shape
+# Kind, shape of the piece, who judges it. Where a recogniser has no checksum (UK, US), the shape
 # with its letters or dashes is rare enough.
 _RULES = (
     (
         "iban",
-        "IbanRecognizer",
         r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}[ -]?[A-Za-z0-9]{0,3}",
+        ("IbanRecognizer",),
     ),
-    ("id", "EsNifRecognizer", r"\d{7,8}-?[A-Z]"),
-    ("id", "EsNieRecognizer", r"[X-Z]-?\d{7,8}-?[A-Z]"),
-    ("id", "ItFiscalCodeRecognizer", r"[A-Za-z]{6}[0-9A-Za-z]{9}[A-Za-z]"),
-    ("id", "FiPersonalIdentityCodeRecognizer", r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]"),
-    ("id", "DeSocialSecurityRecognizer", r"\d{8}[A-Z]\d{3}"),
-    ("id", "UkNinoRecognizer", r"[A-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]"),
-    ("id", "UsSsnRecognizer", r"\d{3}-\d{2}-\d{4}"),
-    ("id", "UsItinRecognizer", r"9\d{2}-\d{2}-\d{4}"),
-    ("id", "SePersonnummerRecognizer", r"(?:\d{2})?\d{6}[-+]\d{4}"),
-    ("id", "KrRrnRecognizer", r"\d{6}-[1-4]\d{6}"),
-    ("id", "InAadhaarRecognizer", r"\d{4}[ -]\d{4}[ -]\d{4}(?! \d)"),
-    ("wallet", "CryptoRecognizer", r"(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,59}"),
+    ("id", r"\d{7,8}-?[A-Z]", ("EsNifRecognizer",)),
+    ("id", r"[X-Z]-?\d{7,8}-?[A-Z]", ("EsNieRecognizer",)),
+    ("id", r"[A-Za-z]{6}[0-9A-Za-z]{9}[A-Za-z]", ("ItFiscalCodeRecognizer",)),
+    (
+        "id",
+        r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]",
+        ("FiPersonalIdentityCodeRecognizer", "SePersonnummerRecognizer"),
+    ),
+    ("id", r"\d{8}[-+]\d{4}", ("SePersonnummerRecognizer",)),
+    ("id", r"\d{8}[A-Z]\d{3}", ("DeSocialSecurityRecognizer",)),
+    ("id", r"[A-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]", ("UkNinoRecognizer",)),
+    ("id", r"\d{3}-\d{2}-\d{4}", ("UsSsnRecognizer", "UsItinRecognizer")),
+    ("id", r"\d{6}-[1-4]\d{6}", ("KrRrnRecognizer",)),
+    ("id", r"\d{4}[ -]\d{4}[ -]\d{4}(?! \d)", ("InAadhaarRecognizer",)),
+    ("wallet", r"(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,59}", ("CryptoRecognizer",)),
 )
 _EDGE = (r"(?<![\w-])", r"(?![\w-])")
-_SHAPES = re.compile("|".join(f"{_EDGE[0]}({shape}){_EDGE[1]}" for _, _, shape in _RULES))
+_SHAPES = re.compile("|".join(f"{_EDGE[0]}({shape}){_EDGE[1]}" for _, shape, _ in _RULES))
 _BELIEVED = 0.5  # presidio's score of a pattern that is specific by itself; a checksum gives 1.0
 _lock = Lock()
 
 
 def find_checksummed(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _SHAPES.finditer(text):
-        kind, name, _ = _RULES[(match.lastindex or 1) - 1]
-        piece = match.group()
-        for start, end in _judge(name, piece if kind == "wallet" else piece.upper()):
-            yield match.start() + start, match.start() + end, kind
+        kind, _, names = _RULES[(match.lastindex or 1) - 1]
+        piece = match.group() if kind == "wallet" else match.group().upper()
+        for name in names:
+            for start, end in _judge(name, piece):
+                yield match.start() + start, match.start() + end, kind
 
 
 def is_phone(number: str) -> bool:
@@ -57,8 +61,9 @@ def is_phone(number: str) -> bool:
 
 def load_recognisers() -> None:
     """Pay for the import before the first request does."""
-    for name in ("PhoneRecognizer", *(name for _, name, _ in _RULES)):
-        _recogniser(name)
+    for _, _, names in (*_RULES, ("phone", "", ("PhoneRecognizer",))):
+        for name in names:
+            _recogniser(name)
 
 
 def _judge(name: str, piece: str, *, believed: float = _BELIEVED) -> list[tuple[int, int]]:

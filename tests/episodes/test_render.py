@@ -32,19 +32,17 @@ STEPS: list[dict[str, object]] = [
 
 
 def rendered(**changes: Any) -> str:
-    return render_memory(
-        **{
-            "outcome": "success",
-            "outcome_source": "tool",
-            "completed_at": datetime(2026, 10, 2, 9, tzinfo=UTC),
-            "scope": "user",
-            "goal": "Refund invoice 8812",
-            "steps": STEPS,
-            "resolution": "Ticket opened",
-            "lesson": "Open the approval ticket first.",
-        }
-        | changes
-    )
+    episode: dict[str, Any] = {
+        "outcome": "success",
+        "outcome_source": "tool",
+        "completed_at": datetime(2026, 10, 2, 9, tzinfo=UTC),
+        "scope": "user",
+        "goal": "Refund invoice 8812",
+        "steps": STEPS,
+        "resolution": "Ticket opened",
+        "lesson": "Open the approval ticket first.",
+    }
+    return render_memory(**episode | changes)
 
 
 def test_the_whole_text() -> None:
@@ -146,7 +144,6 @@ def test_nothing_breaks_out_of_the_frame(hostile: str) -> None:
         "error": hostile,
         "summary": hostile,
     }
-    text = rendered(goal=hostile, resolution=hostile, lesson=hostile, steps=[step, answer] * 20)
     for outcome in ("success", "unknown"):
         text = rendered(
             outcome=outcome,
