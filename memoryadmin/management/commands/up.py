@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from episodes.embedding.generations import GenerationMismatchError, refuse_mismatch
 from memoryadmin import assets, dsn
 from memoryadmin.supervisor import Program, Supervisor
 from memoryadmin.watch import Watch
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         with _alone(settings.DATA_DIR):
             _await_port(port)
             call_command("migrate", verbosity=0, interactive=False)
+            _check_embedder()
             assets.collect_if_changed()
             connections.close_all()
             if not no_demo:
@@ -45,6 +47,14 @@ class Command(BaseCommand):
     def _say(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def _check_embedder() -> None:
+    """Search by vectors of another model would find nothing, or nonsense."""
+    try:
+        refuse_mismatch()
+    except GenerationMismatchError as error:
+        raise CommandError(str(error)) from None
 
 
 def _programs(port: int) -> list[Program]:
