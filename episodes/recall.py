@@ -15,15 +15,16 @@ from episodes import search as statement
 from episodes.embedding.base import EmbeddingError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
-from episodes.enums import Arm, RecallMode, Scope
+from episodes.enums import Arm, LessonSource, RecallMode, Scope
 from episodes.ingest.subject import Subject
 from episodes.keys import Caller
-from episodes.wire import QueryVector
+from episodes.lesson import template_lesson
 from episodes.ranking import Profile
 from episodes.redact import mask
 from episodes.render import render_context, render_memory
 from episodes.tokens import fts_terms, identifier_tokens
 from episodes.toolsets import kind_of
+from episodes.wire import QueryVector
 from memoryadmin.lib import clock, ids
 
 BOTH = "both"
@@ -245,6 +246,7 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
         "score": row["score"],
     }
     if with_content:
+        lesson = _lesson(row)
         memory["content"] = render_memory(
             outcome=row["outcome"],
             outcome_source=row["outcome_source"],
@@ -253,8 +255,17 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
             goal=row["goal"],
             steps=row["steps"],
             resolution=row["resolution"],
-            lesson=row["lesson"],
+            lesson=lesson,
         )
-        memory["lesson"] = row["lesson"]
+        memory["lesson"] = lesson
         memory["tools"] = row["tools"]
     return memory
+
+
+def _lesson(row: dict[str, Any]) -> str:
+    """Return the lesson; the template's follows the outcome as it is now, not as recorded."""
+    if row["lesson_source"] != LessonSource.TEMPLATE:
+        return str(row["lesson"])
+    return template_lesson(
+        goal=row["goal"], tools=row["tools"], errors=row["errors"], outcome=row["outcome"]
+    )

@@ -138,7 +138,8 @@ WITH asked AS MATERIALIZED (
     SELECT *, (row_number() OVER (ORDER BY {ORDER}))::smallint AS rank
     FROM best ORDER BY {ORDER} LIMIT %(limit)s
 ), winners AS MATERIALIZED (
-    SELECT t.*, r.goal, r.steps, r.resolution, r.lesson, r.content_hash, r.tools
+    SELECT t.*, r.goal, r.steps, r.resolution, r.lesson, r.lesson_source,
+        r.content_hash, r.tools, r.errors
     FROM top t JOIN episodes_episoderevision r
         ON r.app_id = t.app_id AND r.episode_id = t.id AND r.revision = t.revision
 ), near AS (
