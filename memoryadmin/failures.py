@@ -32,18 +32,25 @@ def refuse_dead_letter(delivery_info: Mapping[str, object] | None) -> None:
 def record_failure(
     *, task: str, task_id: str, kwargs: Mapping[str, object], error: BaseException
 ) -> None:
+    # the text of an error may repeat what a subject wrote, so only debugging shows it
+    _log.error("task %s failed: %s", task, _class(error))
+    _log.debug("task %s", task, exc_info=error)
     failed_task = apps.get_model("episodes", "FailedTask")
     try:
         failed_task._default_manager.create(
             task=task,
             task_id=task_id,
             arguments=harmless(kwargs),
-            error=f"{type(error).__module__}.{type(error).__qualname__}"[:200],
+            error=_class(error)[:200],
             place=place(error),
         )
-    except DatabaseError:
+    except DatabaseError as refusal:
         # with the database down the message is not acknowledged either, and comes again
-        _log.exception("a failure of %s could not be recorded", task)
+        _log.error("the failure of %s could not be recorded: %s", task, _class(refusal))
+
+
+def _class(error: BaseException) -> str:
+    return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
 def harmless(arguments: Mapping[str, object]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 
-PERIOD = 10.0  # seconds
+PERIOD = 5.0  # seconds
 _log = logging.getLogger(__name__)
 
 

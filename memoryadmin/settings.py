@@ -262,7 +262,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.embed_due": 5.0,
         "episodes.close_idle": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
-        "memoryadmin.heartbeat": 10.0,
+        "memoryadmin.heartbeat": 5.0,
     }.items()
 }
 
@@ -284,8 +284,11 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "django.db.backends": {"level": "INFO"},
+        # refusals are the callers' news, and their addresses may hold ids
+        "django.request": {"level": "ERROR"},
         "celery.worker.strategy": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
+        # it repeats the errors' texts; memoryadmin/failures.py logs what may be logged
+        "celery.app.trace": {"level": "CRITICAL"},
         "celery.beat": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "pgmq": {"level": "WARNING"},

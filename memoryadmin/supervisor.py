@@ -37,10 +37,12 @@ class Supervisor:
         *,
         environment: Mapping[str, str],
         say: Callable[[str], None],
+        stop_within: float = _STOP_WITHIN,
     ) -> None:
         self._programs = programs
         self._environment = dict(environment)
         self._say = say
+        self._stop_within = stop_within
         self._stopping = False
 
     def run(self, *, watch: Callable[[], None]) -> None:
@@ -94,7 +96,7 @@ class Supervisor:
         alive = [program.process for program in self._programs if program.process]
         for process in alive:
             process.terminate()
-        deadline = time.monotonic() + _STOP_WITHIN
+        deadline = time.monotonic() + self._stop_within
         for process in alive:
             try:
                 process.wait(max(deadline - time.monotonic(), 0.1))
