@@ -85,7 +85,10 @@ def statement(*, vector: bool, log: bool, filters: frozenset[str] = frozenset())
     wanted = [sql for name, sql in REVISION_FILTERS.items() if name in filters]
     revision = f" AND {' AND '.join(wanted)}" if wanted else ""
     similarity = (
-        "greatest(0::float8, -(v.vector <#> %(vector)b::vector))" if vector else "NULL::float8"
+        # greatest() alone would make 0 of an episode that has no vector yet
+        "CASE WHEN v.vector IS NOT NULL THEN greatest(0::float8, -(v.vector <#> %(vector)b::vector)) END"
+        if vector
+        else "NULL::float8"
     )
     vectors = (
         """LEFT JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.core.management import CommandError
 from pytest_django import Settings
 
 from episodes.embedding import get_embedder
@@ -11,6 +12,7 @@ from episodes.embedding.generations import (
     refuse_mismatch,
 )
 from episodes.models import AuditEntry, VectorGeneration
+from memoryadmin.management.commands import up
 from tests.episodes.embedding.provider import Provider
 from tests.episodes.embedding.waiting import make_app
 
@@ -63,6 +65,8 @@ def test_an_app_without_a_usable_embedder_stops_the_start(
         "were made by http:some-model:4. Set the embedder back and run `manage.py reembed` with "
         "the new settings beside the running program."
     )
+    with pytest.raises(CommandError, match="made by http:some-model:4"):
+        up._check_embedder()
 
 
 def test_leaving_the_local_embedder_does_not_stop_the_start(
