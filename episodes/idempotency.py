@@ -129,4 +129,6 @@ def purge_expired() -> int:
     """Delete a batch of records older than a day; return how many."""
     before = clock.now() - timedelta(seconds=settings.IDEMPOTENCY_SECONDS)
     old = IdempotencyRecord.objects.filter(Q(created_at__lte=before)).values("pk")[:PURGE_BATCH]
-    return IdempotencyRecord.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[0]
+    return IdempotencyRecord.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[
+        0
+    ]

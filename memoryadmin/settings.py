@@ -207,7 +207,8 @@ EMBEDDER_URL = env.url("MEMORYADMIN_EMBEDDER_URL", schemes=("http", "https"))
 EMBEDDER_MODEL = env.text("MEMORYADMIN_EMBEDDER_MODEL")
 EMBEDDER_API_KEY = env.text("MEMORYADMIN_EMBEDDER_API_KEY")
 EMBEDDER_DIMENSIONS = env.whole("MEMORYADMIN_EMBEDDER_DIMENSIONS", 0, least=0, most=2_000)
-EMBEDDER_TIMEOUT = env.seconds("MEMORYADMIN_EMBEDDER_TIMEOUT", 10.0, least=0.05, most=300)
+# at most 20: a task that embeds may run for 45; a slow endpoint wants a smaller batch instead
+EMBEDDER_TIMEOUT = env.seconds("MEMORYADMIN_EMBEDDER_TIMEOUT", 10.0, least=0.05, most=20)
 EMBEDDER_BATCH = env.whole("MEMORYADMIN_EMBEDDER_BATCH", 64, least=1, most=2_048)
 EMBEDDER_SEND_DIMENSIONS = env.flag("MEMORYADMIN_EMBEDDER_SEND_DIMENSIONS", default=False)
 # for a model nobody measured yet: rather nothing than something irrelevant; see `calibrate`
@@ -240,6 +241,7 @@ if CELERY_BROKER_URL.startswith("pgmq"):
         "wait_time_seconds": 0,
         "polling_interval": 0.2,
         "pool_size": 4,
+        "pool_timeout": 5.0,
     }
 CELERY_TASK_DEFAULT_QUEUE = "memoryadmin"
 CELERY_TASK_IGNORE_RESULT = True

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from django.urls import path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 
+from episodes.api.views.docs import DocsView
 from episodes.api.views.episodes import EpisodeView
 from episodes.api.views.feedback import FeedbackView
 from episodes.api.views.missing import MissingView
@@ -26,6 +27,6 @@ urlpatterns = [
     path("episodes/<uuid:episode_id>", EpisodeView.as_view(), name="episode"),
     path("stats", StatsView.as_view(), name="stats"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api:schema"), name="docs"),
+    path("docs/", DocsView.as_view(), name="docs"),
     re_path(r"", MissingView.as_view(), name="missing"),
 ]

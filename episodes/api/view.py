@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from episodes.api.authentication import Access, KeyAuthentication
 from episodes.api.limits import describe_limit, refuse_excess
 from episodes.api.parsing import JSONParser
-from episodes.api.problem import Problem, answer_problem
+from episodes.api.problem import Problem, answer_problem, not_found
 from episodes.audit import Actor
 from episodes.enums import ActorKind, KeyScope
 from episodes.keys import Caller
@@ -42,6 +42,8 @@ class ApiView(APIView):
         if access is None:
             raise NotAuthenticated
         refuse_excess(access.caller)
+        if "\0" in request.path:
+            raise not_found()  # PostgreSQL would refuse to compare it with anything
         if not hasattr(self, str(request.method).lower()):
             self.http_method_not_allowed(request)
         if self.scope is not None:

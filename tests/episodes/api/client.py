@@ -34,7 +34,7 @@ class ApiClient:
             self._client.get(f"/api/v1/{path}", query or {}, headers=self._headers(headers))
         )
 
-    def post(self, path: str, body: Any = None, **headers: str) -> Answer:
+    def post(self, path: str, body: Any = b"", **headers: str) -> Answer:
         """Send `body` as JSON, or as it is when it is bytes."""
         data = body if isinstance(body, bytes) else orjson.dumps(body)
         return Answer(

@@ -1,0 +1,319 @@
+"""The common rules of api.md, whatever the noun."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import orjson
+import pytest
+from django.test import Client
+
+from episodes.enums import KeyScope
+from episodes.keys import revoke_key
+from episodes.models import App, AuditEntry, Episode
+from memoryadmin.lib import clock
+from tests.episodes.api.client import ApiClient
+from tests.factories import ACTOR, make_app, make_body, make_episode, make_key
+
+NOON = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)
+SOME_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+ABOUT = {"user_id": "user-1", "session_id": "session-1"}
+
+# method, path, the scope it needs
+ENDPOINTS = [
+    ("POST", "sessions", "ingest"),
+    ("POST", "sessions/batch", "ingest"),
+    ("GET", "sessions/status", "ingest"),
+    ("POST", "search", "search"),
+    ("POST", "feedback", "feedback"),
+    ("POST", "outcomes", "verify"),
+    ("POST", "toolsets", "verify"),
+    ("POST", "toolsets/some/retire", "verify"),
+    ("GET", f"episodes/{SOME_ID}", "read"),
+    ("GET", "stats", "read"),
+]
+BODIES = {
+    "sessions": make_body(),
+    "search": {"user_id": "user-1", "query": "refund"},
+    "feedback": ABOUT | {"rating": "positive"},
+    "outcomes": ABOUT | {"outcome": "success"},
+    "toolsets": {"tools": [{"name": "refund"}]},
+}
+every_endpoint = pytest.mark.parametrize(("method", "path", "scope"), ENDPOINTS)
+every_body = pytest.mark.parametrize(("path", "body"), BODIES.items())
+
+
+@every_endpoint
+def test_missing_key_is_401(db: None, method: str, path: str, scope: str) -> None:
+    answer = ApiClient(None).request(method, path)
+
+    assert (answer.status, answer.type) == (401, "application/problem+json")
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+    assert answer.body == {
+        "type": "urn:memoryadmin:problem:not_authenticated",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "An API key is needed: Authorization: Bearer.",
+        "errors": [
+            {
+                "pointer": "",
+                "code": "not_authenticated",
+                "detail": "An API key is needed: Authorization: Bearer.",
+            }
+        ],
+    }
+
+
+@every_endpoint
+def test_bad_key_is_401(db: None, method: str, path: str, scope: str) -> None:
+    answer = ApiClient("mem_abcdefghijkl_" + "x" * 43).request(method, path)
+
+    assert (answer.status, answer.errors) == (401, [("", "invalid_key")])
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer a b", "Basic {key}", "{key}", "Bearer "])
+def test_other_authorization_is_401(app: App, header: str) -> None:
+    key = make_key(app)[1]
+
+    answer = ApiClient(None).get("stats", Authorization=header.format(key=key))
+
+    assert answer.status == 401
+
+
+def test_scheme_is_case_insensitive(app: App) -> None:
+    answer = ApiClient(None).get("stats", Authorization=f"bearer {make_key(app)[1]}")
+
+    assert answer.status == 200
+
+
+@every_endpoint
+def test_missing_scope_is_403(app: App, method: str, path: str, scope: str) -> None:
+    others = [name for name in KeyScope.values if name != scope]
+
+    answer = ApiClient(make_key(app, *others)[1]).request(method, path)
+
+    assert (answer.status, answer.errors) == (403, [("", "missing_scope")])
+
+
+@every_endpoint
+def test_its_scope_alone_suffices(app: App, method: str, path: str, scope: str) -> None:
+    answer = ApiClient(make_key(app, scope)[1]).request(method, path)
+
+    assert answer.status in {200, 404, 422}
+
+
+@every_endpoint
+def test_other_method_is_405(client: ApiClient, method: str, path: str, scope: str) -> None:
+    for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - {method}:
+        answer = client.request(other, path)
+
+        assert (answer.status, answer.errors) == (405, [("", "method_not_allowed")]), other
+        assert method in answer.headers["Allow"]
+
+
+@pytest.mark.parametrize("path", ["", "nothing", "sessions/", "search/x", "episodes", "episodes/1"])
+def test_unknown_address_is_404(client: ApiClient, path: str) -> None:
+    for someone in (client, ApiClient(None)):
+        for method in ("GET", "POST"):
+            answer = someone.request(method, path)
+
+            assert (answer.status, answer.type) == (404, "application/problem+json")
+            assert answer.errors == [("", "not_found")]
+
+
+def test_expired_key_is_401(app: App) -> None:
+    client = ApiClient(make_key(app, expires_at=NOON)[1])
+
+    with clock.at(NOON - timedelta(seconds=1)):
+        assert client.get("stats").status == 200
+    with clock.at(NOON):
+        assert client.get("stats").status == 401
+
+
+def test_revoked_key_is_401_at_its_next_request(app: App) -> None:
+    key, raw = make_key(app)
+    client = ApiClient(raw)
+    assert client.get("stats").status == 200
+
+    revoke_key(key=key, actor=ACTOR)
+
+    assert client.get("stats").status == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"nonsense",
+        b'{"user_id": NaN}',
+        b'{"score": Infinity}',
+        b'{"score": 1e999}',
+        b'{"user_id": "\\ud800"}',
+        b'{"user_id": "\xff"}',
+        b"\xef\xbb\xbf{}",
+        b"[" * 100 + b"]" * 100,
+        b"[" * 100_000,
+        b'{"a":' * 2_000 + b"1" + b"}" * 2_000,
+    ],
+)
+@pytest.mark.parametrize("path", BODIES)
+def test_unparsable_body_is_400(client: ApiClient, path: str, body: bytes) -> None:
+    answer = client.post(path, body)
+
+    assert (answer.status, answer.type) == (400, "application/problem+json")
+    assert answer.errors in ([("", "unparsable")], [("", "too_deep")])
+
+
+@pytest.mark.parametrize("body", [[], "text", 1, None, True, [{}]])
+@pytest.mark.parametrize("path", [*BODIES, "sessions/batch"])
+def test_body_that_is_no_object_is_422(client: ApiClient, path: str, body: object) -> None:
+    assert client.post(path, body).status == 422
+
+
+@every_body
+def test_each_required_member_is_named(
+    client: ApiClient, path: str, body: dict[str, object]
+) -> None:
+    answer = client.post(path, {})
+
+    assert answer.status == 422
+    assert answer.errors == [(f"/{name}", "required") for name in body]
+
+
+@pytest.mark.parametrize("member", ["user_id", "session_id"])
+@pytest.mark.parametrize("value", ["", "x" * 257, "a\0b", 7, None, [], {}, True])
+@pytest.mark.parametrize("path", ["sessions", "feedback", "outcomes"])
+def test_bad_id_is_422(client: ApiClient, path: str, member: str, value: object) -> None:
+    answer = client.post(path, BODIES[path] | {member: value})
+
+    assert answer.status == 422
+    assert [pointer for pointer, _ in answer.errors] == [f"/{member}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("2026-03-01T12:00:00", "naive"),
+        ("2026-03-01", "naive"),
+        ("yesterday", "invalid"),
+        ("2026-13-01T12:00:00Z", "invalid"),
+        ("0001-01-01T00:00:00+14:00", "invalid"),
+        (1_772_366_400, "invalid"),
+        (True, "invalid"),
+        ("", "invalid"),
+    ],
+)
+def test_time_without_offset_is_422(client: ApiClient, value: object, code: str) -> None:
+    for path, member in (("sessions", "completed_at"), ("feedback", "at")):
+        answer = client.post(path, BODIES[path] | {member: value})
+
+        assert (answer.status, answer.errors) == (422, [(f"/{member}", code)])
+
+
+def test_errors_repeat_nothing_that_was_sent(client: ApiClient) -> None:
+    secret = "hunter2-hunter2"
+
+    for path, member in (
+        ("sessions", "format"),
+        ("sessions", "outcome"),
+        ("sessions", "toolset"),
+        ("sessions", "started_at"),
+        ("sessions", "score"),
+        ("search", "scope"),
+        ("search", "limit"),
+        ("search", "filters"),
+        ("search", "explain"),
+        ("feedback", "rating"),
+    ):
+        answer = client.post(path, BODIES[path] | {member: secret})
+
+        assert answer.status == 422, (path, member)
+        assert secret not in orjson.dumps(answer.body).decode(), (path, member)
+
+
+@every_body
+def test_refused_request_stores_nothing(
+    client: ApiClient, path: str, body: dict[str, object]
+) -> None:
+    before = AuditEntry.objects.count()
+
+    answer = client.post(path, body | {"user_id": "a\0b", "tools": []})
+
+    assert answer.status == 422
+    assert (AuditEntry.objects.count(), Episode.objects.count()) == (before, 0)
+
+
+@every_body
+def test_body_may_repeat_the_keys_app(
+    client: ApiClient, app: App, path: str, body: dict[str, object]
+) -> None:
+    make_episode(app, user_id="user-1", session_id="session-1")
+    make_app("other-agent")
+
+    assert client.post(path, body | {"app": app.name}).status in {200, 201}
+    for name in ("other-agent", "no-such-app", ""):
+        refused = client.post(path, body | {"app": name})
+        assert refused.status in {404, 422}, name
+
+
+@pytest.mark.parametrize("path", ["sessions/status", "stats"])
+def test_query_may_repeat_the_keys_app(client: ApiClient, app: App, path: str) -> None:
+    make_episode(app, user_id="user-1", session_id="session-1")
+
+    assert client.get(path, ABOUT | {"app": app.name}).status == 200
+    assert client.get(path, ABOUT | {"app": "other-agent"}).status == 404
+
+
+def test_too_large_body_is_413(client: ApiClient) -> None:
+    answer = client.post("sessions", b" " * (5 * 1024**2 + 1))
+
+    assert (answer.status, answer.errors) == (413, [("", "too_large")])
+
+
+def test_other_media_type_is_415(client: ApiClient) -> None:
+    answer = Client().post(
+        "/api/v1/search",
+        "user_id=user-1&query=refund",
+        content_type="application/x-www-form-urlencoded",
+        headers={"Authorization": f"Bearer {client.key}"},
+    )
+
+    assert (answer.status_code, answer["Content-Type"]) == (415, "application/problem+json")
+
+
+def test_compressed_body_is_415(client: ApiClient) -> None:
+    answer = client.post("search", BODIES["search"], Content_Encoding="gzip")
+
+    assert (answer.status, answer.errors) == (415, [("", "content_encoding")])
+
+
+def test_body_without_a_length_is_411(client: ApiClient) -> None:
+    answer = client.request("POST", "search", Transfer_Encoding="chunked")
+
+    assert (answer.status, answer.errors) == (411, [("", "length_required")])
+
+
+def test_last_of_repeated_members_counts(client: ApiClient, app: App) -> None:
+    body = orjson.dumps(make_body()).replace(b"{", b'{"user_id": "somebody else", ', 1)
+
+    assert client.post("sessions", body).status == 201
+    assert Episode.objects.get(app=app).user_id == "user-1"
+
+
+def test_answers_are_not_cached_and_carry_a_request_id(client: ApiClient) -> None:
+    answer, named = client.get("stats"), client.get("stats", X_Request_Id="trace-1.a_B")
+    refused = client.get("stats", X_Request_Id="spaces and <tags>")
+
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert len(answer.headers["X-Request-Id"]) == 36
+    assert named.headers["X-Request-Id"] == "trace-1.a_B"
+    assert refused.headers["X-Request-Id"] != "spaces and <tags>"
+
+
+def test_request_id_and_key_stand_in_the_audit(client: ApiClient, app: App) -> None:
+    client.post("sessions", make_body(), X_Request_Id="trace-1")
+
+    entry = AuditEntry.objects.get(app=app, verb="episode.created")
+    assert (entry.request_id, entry.actor_kind) == ("trace-1", "key")
+    assert entry.key_prefix == (client.key or "").split("_")[1]
+    assert entry.actor == f"key {entry.key_prefix}"

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from episodes.subject_tokens import (
+    InvalidSubjectTokenError,
+    sign_subject,
+    signing_secret,
+    verify_subject,
+)
+from memoryadmin.lib import clock
+
+KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
+OTHER_KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8058")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def make_token(user_id: str = "user-1", *, minutes: int = 5, key: UUID = KEY) -> str:
+    expires_at = NOON + timedelta(minutes=minutes)
+    return sign_subject(secret=signing_secret(key), user_id=user_id, expires_at=expires_at)
+
+
+def verify(token: str) -> str:
+    with clock.at(NOON):
+        return verify_subject(key_id=KEY, token=token)
+
+
+@pytest.mark.parametrize("user_id", ["user-1", "a.b.c", "a/b", "%", "_", "élodie", "😀" * 256])
+def test_token_names_its_subject(user_id: str) -> None:
+    assert verify(make_token(user_id)) == user_id
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        ".",
+        "..",
+        "user-1",
+        make_token(minutes=0),
+        make_token(minutes=-1),
+        make_token(key=OTHER_KEY),
+        make_token("user-1").replace("user-1", "user-2"),
+        make_token()[:-1],
+        make_token() + "0",
+        make_token().upper(),
+        "user-1.99999999999999999999.00",
+        "user-1.nan.00",
+        "user-1.²³.00",
+        f"{make_token()}é",
+    ],
+)
+def test_other_tokens_are_refused(token: str) -> None:
+    with pytest.raises(InvalidSubjectTokenError):
+        verify(token)
+
+
+def test_expiry_cannot_be_moved() -> None:
+    user_id, _, signature = make_token().split(".")
+    later = int((NOON + timedelta(days=1)).timestamp())
+
+    with pytest.raises(InvalidSubjectTokenError):
+        verify(f"{user_id}.{later}.{signature}")
+
+
+def test_secret_depends_on_the_installation(settings: object) -> None:
+    before = signing_secret(KEY)
+    settings.HASH_KEY = "another key of at least thirty-two characters"  # type: ignore[attr-defined]
+
+    assert signing_secret(KEY) != before
