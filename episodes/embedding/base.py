@@ -17,7 +17,9 @@ MAX_CHARACTERS = 8_000
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. `minimum` and `failure_threshold` are cosines of its model."""
+    """Turns texts into unit vectors. `minimum` and `failure_threshold` are cosines of its model;
+    `batch` is how many texts it takes at a time (background work leases no more than that).
+    """
 
     @property
     def name(self) -> str: ...
@@ -29,6 +31,8 @@ class Embedder(Protocol):
     def minimum(self) -> float: ...
     @property
     def failure_threshold(self) -> float: ...
+    @property
+    def batch(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, timeout: float | None = None) -> list[Vector | None]:
         """Return one vector of length 1 per text, in order; None for a text that has none.

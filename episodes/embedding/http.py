@@ -24,7 +24,7 @@ from episodes.embedding.base import (
 
 BATCH = 64
 ATTEMPTS = 3
-RETRY_SECONDS = 20.0  # for all attempts of one batch; a task may run for 45
+RETRY_SECONDS = 10.0  # after which no further attempt begins; a task may run for 45
 CONNECT_SECONDS = 3.0
 
 # A number takes at most 25 characters as JSON; the rest is for names, model and usage.
@@ -61,7 +61,7 @@ class HttpEmbedder:
         self.minimum = minimum
         self.failure_threshold = failure_threshold
         self._timeout = timeout
-        self._batch = batch
+        self.batch = batch
         self._parameters: dict[str, object] = {"model": model, "encoding_format": "float"}
         if send_dimensions:
             self._parameters["dimensions"] = dimensions
@@ -94,8 +94,8 @@ class HttpEmbedder:
 
     def _outcomes(self, texts: list[str], *, deadline: float | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        for start in range(0, len(texts), self._batch):
-            batch = texts[start : start + self._batch]
+        for start in range(0, len(texts), self.batch):
+            batch = texts[start : start + self.batch]
             try:
                 body = self._retried(batch) if deadline is None else self._once(batch, deadline)
                 outcomes += read_answer(body, count=len(batch), dimensions=self.dimensions)

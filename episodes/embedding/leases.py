@@ -84,11 +84,15 @@ def settle(lease: Lease) -> bool:
     return deleted > 0
 
 
-def back_off(lease: Lease, *, code: str) -> None:
-    """Say when to try again and why it failed, unless the lease ran out and is another's now."""
-    PendingEmbedding.objects.filter(pk=lease.row, next_attempt_at=lease.until).update(
-        next_attempt_at=clock.now() + backoff(lease.attempts), last_error=code[:64]
-    )
+def back_off(lease: Lease, *, code: str | None) -> None:
+    """Say when to try again and, unless `code` is None, why it failed.
+
+    Nothing is said when the lease ran out: the row is another worker's then.
+    """
+    later: dict[str, object] = {"next_attempt_at": clock.now() + backoff(lease.attempts)}
+    if code is not None:
+        later["last_error"] = code[:64]
+    PendingEmbedding.objects.filter(pk=lease.row, next_attempt_at=lease.until).update(**later)
 
 
 def backoff(attempts: int) -> timedelta:

@@ -21,9 +21,9 @@ DIMENSIONS = 256
 MINIMUM = 0.45
 FAILURE_THRESHOLD = 0.80
 
-# A batch is padded to its longest text, so both numbers together bound its memory (about 32 MB).
+# Texts are padded to the longest beside them, so both numbers together bound the memory (32 MB).
 MAX_TOKENS = 1024
-BATCH = 16
+PADDED_TOGETHER = 16
 
 
 class LocalEmbedder:
@@ -32,6 +32,7 @@ class LocalEmbedder:
     dimensions = DIMENSIONS
     minimum = MINIMUM
     failure_threshold = FAILURE_THRESHOLD
+    batch = 64
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -43,7 +44,7 @@ class LocalEmbedder:
         wanted = [text for text in prepared if text]
         if not wanted:
             return [None] * len(prepared)
-        rows = iter(self._loaded().embed(wanted, norm=False, batch_size=BATCH))
+        rows = iter(self._loaded().embed(wanted, norm=False, batch_size=PADDED_TOGETHER))
         return [
             unit_vector(next(rows), dimensions=DIMENSIONS) if text else None for text in prepared
         ]

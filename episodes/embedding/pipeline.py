@@ -31,10 +31,10 @@ from episodes.models import (
     VectorGeneration,
 )
 
-BATCH = 64
+LEASED_TOGETHER = 256
 STORE_TOGETHER = 16  # heads locked at a time; a commit costs more than the rows of one
 LIMIT = 10_000
-SECONDS = 15.0  # a batch begun in the last of them may take 30 more; a task may run for 60
+SECONDS = 10.0  # a request begun in the last of them may take 33 more; a task may run for 45
 NO_TEXT = "no_text"
 
 # From the third failure on a row goes alone: it may be what makes its whole batch fail.
@@ -50,7 +50,7 @@ def embed_due(
 ) -> int:
     """Embed what is due, of one app or generation if given; return how many rows were settled.
 
-    No batch begins after `deadline` (on time.monotonic(); default: in 15 s). Safe to run in
+    No batch begins after `deadline` (on time.monotonic(); default: in 10 s). Safe to run in
     several workers at once.
     """
     end = time.monotonic() + SECONDS if deadline is None else deadline
@@ -80,21 +80,20 @@ class _Run:
             leases = lease_due(
                 generation_id=self.generation.pk,
                 app_id=app.pk if app else None,
-                limit=min(BATCH, limit - settled),
+                limit=min(self.embedder.batch, LEASED_TOGETHER, limit - settled),
             )
             if not leases:
                 break
-            settled += self._embed_in_groups(leases)
+            settled += self._embed_in_groups(leases, end=end)
         return settled
 
-    def _embed_in_groups(self, leases: Sequence[Lease]) -> int:
+    def _embed_in_groups(self, leases: Sequence[Lease], *, end: float) -> int:
         together = [lease for lease in leases if lease.attempts <= TOGETHER]
         alone = [[lease] for lease in leases if lease.attempts > TOGETHER]
         settled = 0
         for group in [together, *alone] if together else alone:
-            if self.outage.lasts():
-                # Not tried, but what the group before it met would have met it, too.
-                _all_back_off(group, code="outage")
+            if self.outage.lasts() or time.monotonic() > end:
+                _all_back_off(group, code=None)  # not tried: what failed before stands
             else:
                 settled += self._embed(group)
         return settled
@@ -102,6 +101,7 @@ class _Run:
     def _embed(self, group: Sequence[Lease]) -> int:
         texts = _texts(group)
         wanted = [lease for lease in group if lease.row in texts]
+        _all_back_off([lease for lease in group if lease.row not in texts], code=NO_TEXT)
         try:
             vectors = self.embedder.embed([texts[lease.row] for lease in wanted])
             failed: dict[int, EmbeddingError] = {}
@@ -146,7 +146,7 @@ def _texts(leases: Sequence[Lease]) -> dict[tuple[int, object, int, int], str]:
     }
 
 
-def _all_back_off(leases: Sequence[Lease], *, code: str) -> None:
+def _all_back_off(leases: Sequence[Lease], *, code: str | None) -> None:
     for lease in leases:
         back_off(lease, code=code)
 

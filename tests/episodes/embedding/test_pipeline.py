@@ -184,6 +184,22 @@ def test_a_text_the_provider_refuses_does_not_hold_up_its_batch_for_good(
     assert [len(request) for request in provider_in_use.texts] == [3, 3, 3, 1, 1, 1]
 
 
+def test_rows_that_go_alone_are_spared_once_the_provider_has_failed(
+    provider_in_use: Provider,
+) -> None:
+    app = make_app()
+    provider_in_use.answer = lambda texts: failing(401)
+    with clock.at(NOW):
+        for goal in ("a", "b"):
+            write_revision(app, goal)
+        PendingEmbedding.objects.update(attempts=5, last_error="timeout")
+        assert embed_due() == 0
+    assert len(provider_in_use.requests) == 1
+    assert sorted(waiting().values()) == [(1, 6, "status_401"), (1, 6, "timeout")]
+    with clock.at(NOW + timedelta(seconds=30)):
+        assert not PendingEmbedding.objects.filter(next_attempt_at__lte=clock.now()).exists()
+
+
 def test_the_head_follows_a_newer_revision_and_old_vectors_go() -> None:
     app = make_app()
     write_revision(app, "Refund the duplicate charge", session="s")
