@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+
+import orjson
 
 from episodes.ingest.foreign import read_id, read_moment
 
@@ -42,19 +45,26 @@ def live_events(events: list[Object]) -> tuple[list[Object], int]:
 
 
 def _saved(events: list[Object]) -> list[Object]:
-    seen: dict[str, list[Object]] = {}
+    whole = [e for e in events if e.get("partial") is not True and not _options_partial(e)]
+    uses = Counter(read_id(event.get("id")) for event in whole)
+    seen: set[bytes] = set()
     saved = []
-    for event in events:
-        if event.get("partial") is True or _options_partial(event):
-            continue
-        event_id = read_id(event.get("id"))
-        if event_id is not None:
-            same_id = seen.setdefault(event_id, [])
-            if event in same_id:
+    for event in whole:
+        if (event_id := read_id(event.get("id"))) is not None and uses[event_id] > 1:
+            content = _canonical(event)
+            if content in seen:
                 continue
-            same_id.append(event)
+            seen |= {content} if content else set()
         saved.append(event)
     return saved
+
+
+def _canonical(event: Object) -> bytes:
+    """Empty for what nests too deep or counts too high to be compared."""
+    try:
+        return orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        return b""
 
 
 def _options_partial(event: Object) -> bool:

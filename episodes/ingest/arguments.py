@@ -9,6 +9,8 @@ from episodes.ingest.whitelist import Scalar, Whitelist
 
 # A call with more arguments than these is no call of a tool; the rest is dropped without a name.
 _MOST = 100
+# Names are kept to count what is dropped, not to store a hostile session's five megabytes of them.
+_MOST_DROPPED = 5000
 # A number of so many digits may be a card or a telephone.
 _SHORTEST_NUMBER_TO_MASK = 7
 
@@ -19,7 +21,9 @@ class Arguments:
 
     whitelist: Whitelist
     storable: Storable
-    dropped: list[str] = field(default_factory=list)  # "tool.argument", one per dropped value
+    dropped: list[str] = field(
+        default_factory=list
+    )  # "tool.argument", one per dropped value, up to 5000
 
     def keep(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
         kept: dict[str, object] = {}
@@ -27,15 +31,19 @@ class Arguments:
             if value is None:  # not given
                 continue
             if count > _MOST:
-                self.dropped.append(f"{tool}.*")
+                self._drop(f"{tool}.*")
                 continue
             name = self.storable.name(raw_name)
             allowed = self.whitelist.keep(tool, name, value)
             if allowed is None or name in kept:
-                self.dropped.append(f"{tool}.{name}")
+                self._drop(f"{tool}.{name}")
             else:
                 kept[name] = self._masked(name, allowed)
         return kept
+
+    def _drop(self, name: str) -> None:
+        if len(self.dropped) < _MOST_DROPPED:
+            self.dropped.append(name)
 
     def _masked(self, name: str, value: Scalar | list[Scalar]) -> object:
         if isinstance(value, list):

@@ -24,6 +24,8 @@ RESOLUTION_LENGTH = 4000
 LESSON_LENGTH = 1000
 SUMMARY_LENGTH = 500
 MOST_IDENTIFIERS = 500
+IDENTIFIER_LENGTH = 128
+SEARCH_LENGTH = 200_000  # a tsvector of more than 1 MB is an error
 
 Step = dict[str, object]
 
@@ -42,7 +44,7 @@ class Evidence:
     ]  # {"seq", "kind", "tool"?, "call_id"?, "arguments"?, "error"?, "summary"?, "important"?, "at"?}
     resolution: str | None
     lesson: str | None
-    dropped_arguments: tuple[str, ...]  # "tool.argument", one per dropped value
+    dropped_arguments: tuple[str, ...]  # "tool.argument", one per dropped value, up to 5000
     tools: tuple[str, ...]  # of the calls, in order, each once
     errors: tuple[str, ...]
     procedure_key: str
@@ -84,6 +86,7 @@ def build_evidence(
     tools = _distinct(str(step["tool"]) for step in steps if step["kind"] == "call")
     errors = _distinct(str(step["error"]) for step in steps if "error" in step)
     identifiers = _identifiers(steps, goal=goal, issue_type=issue_type)
+    texts = (goal, issue_type, resolution, lesson)
     recorded, outcome_reason = combine((outcome,) if outcome else parsed.outcomes)
     return Evidence(
         goal=goal,
@@ -95,9 +98,9 @@ def build_evidence(
         errors=errors,
         procedure_key=procedure_key(tools),
         identifiers=identifiers,
-        search_text="\n".join(
-            filter(None, (goal, issue_type, *tools, *errors, *identifiers, resolution, lesson))
-        ),
+        search_text="\n".join(filter(None, (*texts, *tools, *errors, *identifiers)))[
+            :SEARCH_LENGTH
+        ],
         content_hash=content_hash(
             goal=goal,
             steps=steps,
@@ -156,7 +159,9 @@ def _identifiers(steps: list[Step], *, goal: str, issue_type: str | None) -> tup
                 found |= dict.fromkeys(identifier_tokens(str(value)))
         if len(found) >= MOST_IDENTIFIERS:
             break
-    return tuple(found)[:MOST_IDENTIFIERS]
+    # again cut to their length, since a letter may become two in lower case
+    cut = dict.fromkeys(identifier[:IDENTIFIER_LENGTH] for identifier in found)
+    return tuple(cut)[:MOST_IDENTIFIERS]
 
 
 def _held_reason(

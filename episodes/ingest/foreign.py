@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 
 import orjson
 
-# Before 1980 a number is a counter or a default, not the time of an agent's run.
-_EARLIEST = 315_532_800.0
+# A time before 1980 is a counter or a default, one after 2100 a mistake; neither is when an agent
+# ran, and the far end of the calendar breaks conversions to other zones.
+_EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+_LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 # Epoch seconds pass this in the year 5138, epoch milliseconds passed it in 1973.
 _MILLISECONDS_FROM = 1e11
 
@@ -30,10 +32,8 @@ def read_moment(value: object) -> datetime | None:
         return None
     if seconds >= _MILLISECONDS_FROM:
         seconds /= 1000
-    if seconds < _EARLIEST:
-        return None
     try:
-        return datetime.fromtimestamp(seconds, UTC)
+        return _plausible(datetime.fromtimestamp(seconds, UTC))
     except (OverflowError, ValueError, OSError):
         return None
 
@@ -41,9 +41,13 @@ def read_moment(value: object) -> datetime | None:
 def _read_iso(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text[:64].strip())
-        return None if moment.tzinfo is None else moment.astimezone(UTC)
+        return None if moment.tzinfo is None else _plausible(moment.astimezone(UTC))
     except (ValueError, OverflowError):
         return None
+
+
+def _plausible(moment: datetime) -> datetime | None:
+    return moment if _EARLIEST <= moment < _LATEST else None
 
 
 def read_id(value: object) -> str | None:

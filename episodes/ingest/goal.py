@@ -9,7 +9,7 @@ from episodes.ingest.safe_text import clean
 LONGER_THAN = 15
 
 # Simulators of users end a conversation with `###STOP###` or `### TRANSFER ###`.
-_MARKER = re.compile(r"#{2,}[ ]?[A-Z][A-Z_ -]{1,30}#{2,}")
+_MARKER = re.compile(r"(?<!#)#{2,6}[ ]?[A-Z][A-Z_ -]{1,30}#{2,6}")
 _PLACEHOLDER = re.compile(r"<[A-Z_]{2,16}>")
 
 

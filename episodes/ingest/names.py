@@ -1,7 +1,7 @@
 """Names of tools and arguments: foreign, and shown to people and models.
 
 One rule for all: word characters of any script and `. : / -`; whatever else stands between them
-becomes one `_`; at most 128 characters, a longer name is cut and ends in `~` and 8 hex digits of
+becomes one `_`; at most 128 characters, a longer name is cut and ends in `-` and 8 hex digits of
 the SHA-256 of the whole, so that two long names stay two.
 """
 
@@ -23,4 +23,4 @@ def safe_name(raw: str) -> str:
     if len(name) <= NAME_LENGTH:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: NAME_LENGTH - 9]}~{digest}"
+    return f"{name[: NAME_LENGTH - 9]}-{digest}"

@@ -10,6 +10,7 @@ from typing import Literal
 from episodes.ingest.exceptions import SessionTooLargeError
 
 MAX_EVENTS = 10_000
+MAX_STEPS = 20_000  # an event may hold several calls
 
 StepKind = Literal["call", "result", "observation"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from episodes.ingest.exceptions import UnknownFormatError
-from episodes.ingest.parsed import ParsedSession
+from episodes.ingest.exceptions import SessionTooLargeError, UnknownFormatError
+from episodes.ingest.parsed import MAX_STEPS, ParsedSession
 from episodes.ingest.safe_text import census, refuse_unstorable
 
 Parser = Callable[[object], ParsedSession]
@@ -41,7 +41,11 @@ def parse(format_name: str, session: object) -> ParsedSession:
         raise UnknownFormatError(format_name)
     if chosen.own:
         refuse_unstorable(session)
-    return replace(chosen.parser(session), stripped=census(session))
+    parsed = chosen.parser(session)
+    if len(parsed.steps) > MAX_STEPS:
+        detail = f"{len(parsed.steps)} calls and results; one session may have {MAX_STEPS}"
+        raise SessionTooLargeError("", "too_many_steps", detail)
+    return replace(parsed, stripped=census(session))
 
 
 def names() -> tuple[str, ...]:

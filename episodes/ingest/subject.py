@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from episodes.ingest.safe_text import clean
 
@@ -23,7 +24,7 @@ PLACEHOLDER = "<SUBJECT>"
 _ANYWHERE_FROM = 6
 _TEXT_FROM = 3
 
-_SPELLS_A_NAME = re.compile(r"[^\W\d_]+(?:[._-][^\W\d_]+){1,3}(?:[._-]?\d{1,8})?")
+_SPELLS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+){1,3}(?:[._-]?\d{1,8})?")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 # Parts of an id that are words of every other text.
 _NO_NAME = re.compile(
@@ -86,7 +87,7 @@ def _pattern_of(user_id: str) -> re.Pattern[str] | None:
 
 
 def _names_in(user_id: str) -> Iterator[str]:
-    spelled = user_id.partition("@")[0]
+    spelled = user_id.partition("@")[0].partition("+")[0]
     if not _SPELLS_A_NAME.fullmatch(spelled):
         return
     for part in re.split(r"[\W\d_]+", spelled):
@@ -94,6 +95,9 @@ def _names_in(user_id: str) -> Iterator[str]:
             yield folded
 
 
+@lru_cache(maxsize=8192)
 def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(sign for sign in decomposed if not unicodedata.combining(sign))

@@ -16,6 +16,8 @@ from episodes.ingest.registry import format_parser
 
 _Object = Mapping[str, object]
 
+_FIRST_YEAR, _LAST_YEAR = 1970, 2100
+
 
 @format_parser("episode", own=True)
 def parse_episode(session: object) -> ParsedSession:
@@ -89,11 +91,13 @@ def _moment(step: _Object, pointer: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            _refuse(f"{pointer}/at", "naive_time", "an ISO 8601 time with its offset")
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
+    except ValueError:
         _refuse(f"{pointer}/at", "invalid_time", "an ISO 8601 time with its offset")
+    if moment.tzinfo is None:
+        _refuse(f"{pointer}/at", "naive_time", "an ISO 8601 time with its offset")
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        _refuse(f"{pointer}/at", "invalid_time", f"a year from {_FIRST_YEAR} to {_LAST_YEAR}")
+    return moment.astimezone(UTC)
 
 
 def _required_text(body: _Object, name: str, pointer: str) -> str:
