@@ -56,7 +56,7 @@ def _check_database() -> dict[str, Any]:
 @cache
 def _wanted_migrations() -> frozenset[tuple[str, str]]:
     """Return what this code was written for; read from the disk once a process."""
-    return frozenset(MigrationLoader(None, ignore_no_initial=True).disk_migrations)
+    return frozenset(MigrationLoader(None).disk_migrations)
 
 
 def _check_broker() -> str:

@@ -65,9 +65,7 @@ def answer_problem(exc: Exception, request: Request | None) -> HttpResponse:
     """Return the problem that tells an exception; an unforeseen one is logged and is a 500."""
     if isinstance(exc, exceptions.ValidationError):
         return _response(422, "invalid", "The request has invalid fields.", errors_of(exc))
-    told = _told(exc)
-    if told is None:
-        told = _unforeseen(exc, request)
+    told = _told(exc) or _unforeseen(exc, request)
     response = _response(told.status_code, told.code, str(told.detail), [error_of(told)])
     if told.retry_after is not None:
         response["Retry-After"] = str(told.retry_after)
@@ -76,12 +74,12 @@ def answer_problem(exc: Exception, request: Request | None) -> HttpResponse:
     return response
 
 
-def refusal_of(exc: Exception) -> list[Error] | None:
-    """Return the errors of an exception that refuses one item of a batch, or None for any other."""
+def refusal_of(exc: Exception, request: Request) -> list[Error] | None:
+    """Return why one item of a batch is rejected, or None when the database is not there."""
     if isinstance(exc, exceptions.ValidationError):
         return errors_of(exc)
-    told = _told(exc)
-    return None if told is None or told.status_code >= 500 else [error_of(told)]
+    told = _told(exc) or _unforeseen(exc, request)
+    return None if told.status_code == HTTPStatus.SERVICE_UNAVAILABLE else [error_of(told)]
 
 
 def error_of(problem: Problem) -> Error:

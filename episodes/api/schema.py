@@ -55,6 +55,8 @@ def describe(
     """Describe one method of a view. `refusals` come on top of what every view may answer."""
     asked = _WITH_BODY if request else (422,) if query else ()
     refused = sorted({401, 403, 429, *asked, *refusals, *((409,) if writes else ())})
+    # a request without a valid key has no limit to tell of
+    limited = [status for status in (*answers, *refused) if status != 401]
     parameters: list[Any] = [query] if query else []
     if writes:
         parameters.append(
@@ -71,9 +73,9 @@ def describe(
             location=OpenApiParameter.HEADER,
             description="`user_id.expiry.hmac`, for a key that demands it.",
         ),
-        _header("RateLimit-Limit", "Requests a minute.", [*answers, *refused]),
-        _header("RateLimit-Remaining", "Left in this minute.", [*answers, *refused]),
-        _header("RateLimit-Reset", "Seconds to the next minute.", [*answers, *refused]),
+        _header("RateLimit-Limit", "Requests a minute.", limited),
+        _header("RateLimit-Remaining", "Left in this minute.", limited),
+        _header("RateLimit-Reset", "Seconds to the next minute.", limited),
         _header("Retry-After", "Seconds.", [s for s in refused if s in _MAY_WAIT]),
     ]
     responses: dict[Any, Any] = dict(answers)

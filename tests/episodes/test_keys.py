@@ -206,10 +206,14 @@ def test_connection_that_died_is_replaced() -> None:
 def test_connection_that_died_in_a_transaction_is_an_error() -> None:
     _, raw = make_key(make_app())
 
+    def use_after_loss() -> None:
+        with transaction.atomic():
+            _end_backend(connection)
+            authenticate(raw)
+
     # what the transaction did before is lost, so the statement must not be sent again
-    with pytest.raises(psycopg.OperationalError), transaction.atomic():
-        _end_backend(connection)
-        authenticate(raw)
+    with pytest.raises(psycopg.OperationalError):
+        use_after_loss()
 
 
 def _end_backend(victim: ConnectionProxy) -> None:

@@ -113,7 +113,7 @@ class BatchView(ApiView):
             may_verify = access.caller.may(KeyScope.VERIFY)
             return told(write_session(app=app, write=write, actor=actor, may_verify=may_verify))
         except Exception as error:
-            refusals = refusal_of(error)
+            refusals = refusal_of(error, request)
             if refusals is None:
                 raise
             return {

@@ -25,9 +25,9 @@ class Answer:
 class ApiClient:
     """Speaks to /api/v1/ with one key."""
 
-    def __init__(self, key: str | None) -> None:
+    def __init__(self, key: str | None, *, raise_errors: bool = True) -> None:
         self.key = key
-        self._client = Client(raise_request_exception=True)
+        self._client = Client(raise_request_exception=raise_errors)
 
     def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Answer:
         return Answer(

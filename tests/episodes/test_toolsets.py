@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from episodes.models import App, AuditEntry, Toolset
+from episodes.toolset_hash import Tool
+from episodes.toolsets import UnknownToolsetError, declare_toolset, retire_toolset
+from memoryadmin.lib import clock
+from tests.factories import ACTOR, make_app
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TOOLS = [Tool("refund"), Tool("lookup")]
+
+
+@pytest.fixture
+def app(db: None) -> App:
+    return make_app()
+
+
+def verbs(app: App) -> list[str]:
+    return list(
+        AuditEntry.objects.filter(app=app, target_kind="toolset")
+        .order_by("at", "id")
+        .values_list("verb", flat=True)
+    )
+
+
+def test_declaring_again_renews_its_use_only(app: App) -> None:
+    with clock.at(NOON):
+        first, was_news = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+    with clock.at(NOON + timedelta(days=1)):
+        second, is_news = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+
+    assert (was_news, is_news, first.id) == (True, False, second.id)
+    assert (second.declared_at, second.last_used_at) == (NOON, NOON + timedelta(days=1))
+    assert verbs(app) == ["toolset.declared"]
+
+
+def test_versions_stand_beside_each_other(app: App) -> None:
+    for tools in (TOOLS, [Tool("refund")]):
+        declare_toolset(app=app, tools=tools, actor=ACTOR)
+    declare_toolset(app=app, tools=TOOLS, actor=ACTOR, agent_id="refunds")
+
+    assert Toolset.objects.filter(app=app, retired_at=None).count() == 3
+
+
+def test_retired_version_comes_back_when_declared(app: App) -> None:
+    declared, _ = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+    retire_toolset(app=app, version=declared.version, actor=ACTOR)
+
+    again, is_news = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+
+    assert (again.retired_at, is_news) == (None, True)
+    assert verbs(app) == ["toolset.declared", "toolset.retired", "toolset.declared"]
+
+
+def test_retiring_twice_changes_nothing(app: App) -> None:
+    declared, _ = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+    [retired] = retire_toolset(app=app, version=declared.version, actor=ACTOR)
+    [again] = retire_toolset(app=app, version=declared.version, actor=ACTOR)
+
+    assert again.retired_at == retired.retired_at
+    assert verbs(app) == ["toolset.declared", "toolset.retired"]
+
+
+def test_version_is_retired_for_one_agent_or_for_all(app: App) -> None:
+    for agent_id in ("", "refunds", "billing"):
+        declare_toolset(app=app, tools=TOOLS, actor=ACTOR, agent_id=agent_id, version="v1")
+
+    one = retire_toolset(app=app, version="v1", actor=ACTOR, agent_id="refunds")
+    every = retire_toolset(app=app, version="v1", actor=ACTOR)
+
+    assert [toolset.agent_id for toolset in one] == ["refunds"]
+    assert [toolset.agent_id for toolset in every] == ["", "billing", "refunds"]
+    assert Toolset.objects.filter(retired_at=None).count() == 0
+
+
+def test_another_apps_version_is_unknown(app: App) -> None:
+    declare_toolset(app=make_app(), tools=TOOLS, actor=ACTOR, version="v1")
+
+    with pytest.raises(UnknownToolsetError):
+        retire_toolset(app=app, version="v1", actor=ACTOR)
+
+    assert Toolset.objects.get().retired_at is None
+
+
+def test_version_spelled_like_a_hash_has_its_kind(app: App) -> None:
+    hashed, _ = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+    named, _ = declare_toolset(app=app, tools=TOOLS, actor=ACTOR, version="2026-03")
+
+    assert (hashed.hash_kind, named.hash_kind) == ("names", "opaque")
