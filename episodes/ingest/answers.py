@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from episodes.ingest.error_tokens import ERROR, as_token, leading_token, starts_with_exception
-from episodes.ingest.foreign import read_json
+from episodes.ingest.foreign import read_json, read_text
 
 _Answer = Mapping[object, object]
 
@@ -22,15 +22,26 @@ _ERROR_FIELDS = (
 _STATUS_FIELDS = ("status", "status_code", "statusCode", "http_status")
 _CODE_FIELDS = (
     *("error_code", "errorCode", "code", "error_type", "errorType", "exception", "type", "reason"),
-    *("errno", "status_code", "statusCode", "http_status", "status", "title", "error", "errors"),
+    *(
+        "errno",
+        "status_code",
+        "statusCode",
+        "http_status",
+        "status",
+        "title",
+        "error",
+        "errors",
+        "extensions",
+    ),
 )
+_OFTEN_DATA = ("type", "reason", "title")  # {"status": "error", "type": "gift_card"}
 _TEXT_FIELDS = ("error", "error_message", "errorMessage", "message", "msg", "detail", "details")
 
 _FAILED = frozenset({"error", "failed", "failure", "fail"})
 _NOTHING = frozenset({"", "none", "null", "false", "0", "ok", "no"})
 _SAYS_ERROR = re.compile(
     r"\s*(?:<error>|\[error\]|traceback \(most recent call last\)"
-    r"|(?:(?:tool|function|api) )?error(?: (?:executing|calling|running|invoking|while|in)\b"
+    r"|(?:(?:tool|function|api) )?error(?: (?:executing|calling|running|invoking|while|in|code)\b"
     r"[^\n:]{0,120})?\s*(?::|\n|$))",
     re.IGNORECASE,
 )
@@ -111,10 +122,12 @@ def _candidates(material: object, *, depth: int) -> Iterator[str | None]:
 def _candidates_of_fields(answer: _Answer, *, depth: int) -> Iterator[str | None]:
     for name in _CODE_FIELDS:
         value = answer.get(name)
+        if depth == 0 and name in _OFTEN_DATA and str(value).islower():
+            continue
         if isinstance(value, Mapping | list):
             yield from _candidates(value, depth=depth + 1)
         elif value not in (0, 200, "0", "200", "error"):
             yield as_token(value)
-    for name in _TEXT_FIELDS:
-        if isinstance(text := answer.get(name), str):
+    for text in (*map(answer.get, _TEXT_FIELDS), read_text(answer.get("content"))):
+        if isinstance(text, str):
             yield from _candidates(text, depth=depth + 1)

@@ -36,10 +36,12 @@ _HTTP = re.compile(
     r"(?-i:(?P<status>[45]\d\d)(?=$|\s*[:;,.()\[\]{}-](?!\d)|\s+[A-Z]))",
     re.IGNORECASE,
 )
+_STATUS_CODE = re.compile(r"(?i)\bstatus code:? (?P<status>[45]\d\d)\b")
 _STATUS = re.compile(r"[1-5]\d\d|-32[0-7]\d\d")  # HTTP, JSON-RPC
 _LEADING = re.compile(r"[\[(\s\"'`]*(?P<token>[A-Za-z0-9][\w.-]*)(?P<off>[\])\"'`]*\s*(?::|\n|$))?")
 _PREAMBLE = re.compile(
-    r"[\[(<\s]*(?:(?:tool|function|api)\s+)?(?:error|exception|failed|failure)\s*(?:code|type)?"
+    r"[\[(<\s]*(?:(?:tool|function|api)\s+)?(?:error|exception|failed|failure)\s*(?:code|type"
+    r"|(?:executing|calling|running|invoking|while|in)\b[^\n:]{0,120}(?=:))?"
     r"[\])>]*\s*[:\-\s]\s*",
     re.IGNORECASE,
 )
@@ -66,8 +68,8 @@ def as_token(raw: object) -> str | None:
 
 
 def leading_token(text: str) -> str | None:
-    """The code a message starts with, or of the last line of a traceback. A token further in may
-    be anybody's."""
+    """The code a message starts with, or the last line of a traceback; else a `status code` that it
+    names. Another token further in may be anybody's."""
     start = text[:2000].strip()
     if start.startswith("Traceback"):
         start = text[-2000:].strip().rsplit("\n", 1)[-1]
@@ -80,9 +82,10 @@ def leading_token(text: str) -> str | None:
             return token
         preamble = _PREAMBLE.match(start)
         if not preamble:
-            return None
+            break
         start = start[preamble.end() :]
-    return None
+    found = _STATUS_CODE.search(text[:500])
+    return found["status"] if found else None
 
 
 def starts_with_exception(text: str) -> bool:

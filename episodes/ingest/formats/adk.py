@@ -82,18 +82,34 @@ def _parts(event: Object) -> list[object]:
 
 def _steps(events: list[Object]) -> Iterator[ParsedStep]:
     framework_ids: set[str] = set()
+    long_running: set[str] = set()
     for event in events:
+        long_running |= _ids(field_of(event, "longRunningToolIds"))
         for part in _parts(event):
             if not isinstance(part, Mapping):
                 continue
-            call, response = field_of(part, "functionCall"), field_of(part, "functionResponse")
-            for found in (call, response):
-                if isinstance(found, Mapping) and _FRAMEWORK.fullmatch(_name(found)):
-                    framework_ids |= {found_id} if (found_id := read_id(found.get("id"))) else set()
-                elif isinstance(found, Mapping) and read_id(found.get("id")) not in framework_ids:
-                    yield _call(found, event) if found is call else _result(found, event)
+            call, answer = field_of(part, "functionCall"), field_of(part, "functionResponse")
+            if isinstance(call, Mapping):
+                if _FRAMEWORK.fullmatch(_name(call)):
+                    framework_ids |= _ids([call.get("id")])
+                else:
+                    yield _call(call, event)
+            if isinstance(answer, Mapping) and not _is_framework_answer(answer, framework_ids):
+                yield _result(answer, event, long_running)
         if code := field_of(event, "errorCode"):
             yield ParsedStep("observation", error=as_token(code) or ERROR, at=moment_of(event))
+
+
+def _is_framework_answer(answer: Object, framework_ids: set[str]) -> bool:
+    """By name, and only without one by id: ids are used again for other calls."""
+    if name := _name(answer):
+        return _FRAMEWORK.fullmatch(name) is not None
+    return not framework_ids.isdisjoint(_ids([answer.get("id")]))
+
+
+def _ids(values: object) -> set[str]:
+    found = map(read_id, values) if isinstance(values, list) else ()
+    return {value for value in found if value is not None}
 
 
 def _call(call: Object, event: Object) -> ParsedStep:
@@ -106,27 +122,18 @@ def _call(call: Object, event: Object) -> ParsedStep:
     )
 
 
-def _result(response: Object, event: Object) -> ParsedStep:
-    call_id = read_id(response.get("id"))
-    return ParsedStep(
-        "result",
-        _name(response),
-        call_id=call_id,
-        error=_open_question(call_id, event) or _error(response.get("response")),
-        at=moment_of(event),
-    )
+def _result(answer: Object, event: Object, long_running: set[str]) -> ParsedStep:
+    call_id = read_id(answer.get("id"))
+    said = answer.get("response")
+    error = _open_question(call_id, event) or error_of(said)
+    if call_id in long_running and isinstance(said, Mapping) and said.get("status") == "pending":
+        error = "pending"  # the first of two answers; counts if it is the last
+    return ParsedStep("result", _name(answer), call_id=call_id, error=error, at=moment_of(event))
 
 
 def _name(call: Object) -> str:
     name = call.get("name")
     return name if isinstance(name, str) else ""
-
-
-def _error(answer: object) -> str | None:
-    """`pending` is the first of two answers of a long-running tool; it counts if it is the last."""
-    if isinstance(answer, Mapping) and answer.get("status") == "pending" and len(answer) <= 2:
-        return "pending"
-    return error_of(answer)
 
 
 def _open_question(call_id: str | None, event: Object) -> str | None:
