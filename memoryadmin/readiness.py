@@ -15,7 +15,7 @@ from django.http import HttpRequest, JsonResponse
 from memoryadmin.celery import app as celery
 from memoryadmin.lib import clock
 
-BROKER_TIMEOUT = 2.0  # seconds
+BROKER_TIMEOUT = 2  # seconds
 
 
 def readyz(request: HttpRequest) -> JsonResponse:

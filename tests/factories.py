@@ -90,4 +90,5 @@ def make_episode(
     answer = write(app, outcome=outcome, completed_at=completed_at, **members)
     if embedded:
         embed_due(app=app)
+    assert answer.episode_id is not None, answer
     return Episode.objects.get(app_id=app.id, id=answer.episode_id)

@@ -30,7 +30,7 @@ class JSONParser(BaseParser):
         stream: IO[Any],
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
-    ) -> object:
+    ) -> Any:
         return decode(self._read(stream, (parser_context or {})["request"].META))
 
     def _read(self, stream: IO[Any], meta: Mapping[str, Any]) -> bytes:

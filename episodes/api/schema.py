@@ -89,7 +89,7 @@ def describe(
 class ApiSchema(AutoSchema):
     """Says which scope a view needs."""
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # drf-spectacular's own form
         scope = getattr(self.view, "scope", None)
         return f"Scope: `{scope.value}`." if scope else ""
 

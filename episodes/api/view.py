@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.conf import settings
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
@@ -38,9 +37,9 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Replace DRF's negotiation: answers are JSON, whatever is accepted."""
-        access = request.auth
-        if access is None:
+        if request.auth is None:
             raise NotAuthenticated
+        access = access_of(request)
         refuse_excess(access.caller)
         if "\0" in request.path:
             raise not_found()  # PostgreSQL would refuse to compare it with anything
@@ -51,7 +50,7 @@ class ApiView(APIView):
         if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
             raise Problem(411, "length_required", "Send the body with a Content-Length.")
 
-    def handle_exception(self, exc: Exception) -> HttpResponse:
+    def handle_exception(self, exc: Exception) -> Any:
         return answer_problem(exc, getattr(self, "request", None))
 
     def finalize_response(
@@ -68,8 +67,7 @@ class ApiView(APIView):
 
 
 def access_of(request: Request) -> Access:
-    access: Access = request.auth
-    return access
+    return cast(Access, request.auth)
 
 
 def demand_scope(request: Request, scope: KeyScope) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 from django.db import connection, transaction
-from django.utils.connection import ConnectionProxy
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from episodes.keys import AlreadyRevokedError, UnknownScopeError, authenticate, revoke_key
 from episodes.models import ApiKey, App, AuditEntry, RateWindow
@@ -216,7 +216,7 @@ def test_connection_that_died_in_a_transaction_is_an_error() -> None:
         use_after_loss()
 
 
-def _end_backend(victim: ConnectionProxy) -> None:
+def _end_backend(victim: BaseDatabaseWrapper) -> None:
     with ThreadPoolExecutor(1) as other:
         other.submit(_terminate, victim.connection.info.backend_pid).result()
 

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from episodes.models import PendingEmbedding
-from memoryadmin import readiness
+from memoryadmin.celery import app as celery
 from memoryadmin.lib import clock
 from tests.factories import make_app, make_episode
 
@@ -57,7 +57,7 @@ def test_missing_migration_is_not_ready(db: None) -> None:
 
 def test_missing_queue_is_not_ready(db: None) -> None:
     with connection.cursor() as cursor:
-        queue = readiness.celery.conf.task_default_queue
+        queue = celery.conf.task_default_queue
         cursor.execute(f"ALTER TABLE pgmq.q_{queue} RENAME TO q_elsewhere")
 
     status, body = readyz()
@@ -67,12 +67,12 @@ def test_missing_queue_is_not_ready(db: None) -> None:
 
 def test_broker_that_does_not_answer_is_not_ready(db: None, settings: Any) -> None:
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
-    before = readiness.celery.conf.broker_url
-    readiness.celery.conf.broker_url = settings.CELERY_BROKER_URL
+    before = celery.conf["broker_url"]
+    celery.conf["broker_url"] = settings.CELERY_BROKER_URL
     try:
         status, body = readyz()
     finally:
-        readiness.celery.conf.broker_url = before
+        celery.conf["broker_url"] = before
 
     assert (status, body["database"], body["broker"]) == (503, "ok", "down")
 
@@ -81,7 +81,7 @@ def test_database_that_is_down_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse() -> None:
         raise OperationalError
 
-    monkeypatch.setattr(readiness.connection, "cursor", refuse)
+    monkeypatch.setattr(connection, "cursor", refuse)
 
     status, body = readyz()
 

@@ -37,7 +37,7 @@ class EntrySerializer(serializers.Serializer[Any]):
     entry_id = serializers.UUIDField()
     at = serializers.DateTimeField()
     outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True)
-    source = serializers.ChoiceField(choices=OutcomeSource.choices)
+    source = serializers.ChoiceField(choices=OutcomeSource.choices)  # type: ignore[assignment]  # a member
     revision = serializers.IntegerField()
     score = serializers.FloatField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)

@@ -25,7 +25,7 @@ class FeedbackBody(serializers.Serializer[Any]):
     feedback_id = IdField(required=False, allow_null=True, default=None)
     rating = WordField(choices=Rating.values)
     comment = OptionalTextField(max_length=COMMENT_LENGTH)
-    source = OptionalTextField(max_length=LABEL_LENGTH)
+    source = OptionalTextField(max_length=LABEL_LENGTH)  # type: ignore[assignment]  # a member
     at = MomentField(required=False, allow_null=True, default=None)
 
 

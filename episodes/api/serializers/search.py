@@ -128,7 +128,9 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
     degraded = serializers.BooleanField()
     candidates = serializers.IntegerField()
     profile = serializers.CharField()
-    context = serializers.CharField(help_text="Ready for a prompt, framed as untrusted data.")
+    context = serializers.CharField(  # type: ignore[assignment]  # a member
+        help_text="Ready for a prompt, framed as untrusted data."
+    )
     memories = MemorySerializer(many=True)
     excluded = ExcludedSerializer(
         many=True, required=False, help_text="With `explain` or in a dry run."

@@ -81,9 +81,7 @@ class SessionAnswerSerializer(serializers.Serializer[Any]):
 
 
 class BatchBody(serializers.Serializer[Any]):
-    items = serializers.ListField(  # type: ignore[assignment]  # a body's member, not dict.items
-        child=SessionBody(), max_length=settings.BATCH_MAX_ITEMS
-    )
+    items = serializers.ListField(child=SessionBody(), max_length=settings.BATCH_MAX_ITEMS)
 
 
 class BatchResultSerializer(SessionAnswerSerializer):
@@ -93,7 +91,7 @@ class BatchResultSerializer(SessionAnswerSerializer):
     outcome_source = serializers.ChoiceField(
         choices=OutcomeSource.choices, allow_null=True, required=False
     )
-    errors = ErrorSerializer(many=True, required=False)
+    errors = ErrorSerializer(many=True, required=False)  # type: ignore[assignment]  # a member
 
 
 class BatchAnswerSerializer(serializers.Serializer[Any]):
@@ -125,11 +123,12 @@ def read_items(body: object) -> list[object]:
     """Return a batch's items, none of them validated yet. Raises ValidationError."""
     items = body.get("items") if isinstance(body, dict) else None
     if not isinstance(items, list):
-        _refuse("items", "not_a_list", "Must be a list of sessions.")
+        raise _refusal("items", "not_a_list", "Must be a list of sessions.")
     if len(items) > settings.BATCH_MAX_ITEMS:
-        _refuse("items", "too_many", f"At most {settings.BATCH_MAX_ITEMS} sessions a batch.")
+        most = f"At most {settings.BATCH_MAX_ITEMS} sessions a batch."
+        raise _refusal("items", "too_many", most)
     return items
 
 
-def _refuse(name: str, code: str, detail: str) -> Any:
-    raise ValidationError({name: [ErrorDetail(detail, code=code)]})
+def _refusal(name: str, code: str, detail: str) -> ValidationError:
+    return ValidationError({name: [ErrorDetail(detail, code=code)]})

@@ -22,7 +22,7 @@ class StatsSerializer(serializers.Serializer[Any]):
     held = serializers.IntegerField(help_text="Kept from recall until a person has looked.")
     quarantined = serializers.IntegerField()
     success = serializers.IntegerField()
-    partial = serializers.IntegerField()
+    partial = serializers.IntegerField()  # type: ignore[assignment]  # a member
     failure = serializers.IntegerField()
     escalated = serializers.IntegerField()
     abandoned = serializers.IntegerField()

@@ -83,8 +83,7 @@ def neighbours(app: App) -> dict[str, Episode]:
 
 def rows() -> dict[str, int]:
     return {
-        model.__name__: model.objects.count()  # type: ignore[attr-defined]
-        for model in (Episode, Feedback, OutcomeEntry, Recall)
+        model.__name__: model.objects.count() for model in (Episode, Feedback, OutcomeEntry, Recall)
     }
 
 
@@ -167,7 +166,7 @@ def test_filters_match_by_equality(client: ApiClient, app: App) -> None:
         answer = client.post("search", body | {"filters": {name: value}})
 
         is_too_long = name not in ("agent_id", "task_id") and len(value) > 128
-        expected = (422, None) if is_too_long else (200, [])
+        expected: tuple[int, list[object] | None] = (422, None) if is_too_long else (200, [])
         assert (answer.status, answer.body.get("memories")) == expected, (name, value)
 
 

@@ -53,7 +53,7 @@ class Inner(serializers.Serializer[object]):
 
 class Outer(serializers.Serializer[object]):
     inner = Inner()
-    many = Inner(many=True)
+    many = Inner(many=True)  # type: ignore[assignment]  # a member
     numbers = serializers.ListField(child=serializers.IntegerField(), max_length=2)
 
 
