@@ -6,25 +6,17 @@ import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import orjson
-from django.conf import settings
+from psycopg.types.numeric import Int8
 
 from episodes import search as statement
-from episodes.embedding.base import EmbeddingError
-from episodes.embedding.generations import embedder_for
-from episodes.embedding.text import embedding_text
 from episodes.enums import Arm, LessonSource, RecallMode, Scope
-from episodes.ingest.subject import Subject
 from episodes.keys import Caller
 from episodes.lesson import template_lesson
-from episodes.ranking import Profile
-from episodes.redact import mask
+from episodes.query import Query, read_query
 from episodes.render import render_context, render_memory
-from episodes.tokens import fts_terms, identifier_tokens
 from episodes.toolsets import kind_of
-from episodes.wire import QueryVector
 from memoryadmin.lib import clock, ids
 
 BOTH = "both"
@@ -89,59 +81,26 @@ class SearchRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the statement needs of the query, all of it from the masked text."""
-
-    query: str
-    words: tuple[str, ...]
-    tokens: tuple[str, ...]
-    vector: QueryVector | None
-    degraded: bool
-
-
 def search(*, caller: Caller, request: SearchRequest, request_id: str) -> dict[str, object]:
     """Return the body of the answer (api.md, "Search"). Whatever returns content is logged, by
     the statement that found it. Never fails because an embedder does: `degraded` says so."""
-    asked = _read_query(caller, request)
-    now = clock.now()
-    recall_id = ids.new_id()
+    query = read_query(request.query, user_id=request.user_id, generation=caller.generation)
     arm = _arm(caller, request)
-    filters = request.filters.asked()
-    if request.session_id is not None:
-        filters["session"] = request.session_id  # a run is no precedent of itself
+    values = parameters(caller=caller, request=request, query=query, arm=arm, request_id=request_id)
     rows = statement.run(
-        vector=asked.vector,
+        vector=query.vector,
         log=not request.dry_run,
-        filters=frozenset(filters),
-        parameters={
-            **filters,
-            **_constants(caller.profile),
-            **_log_values(caller, request, asked, arm=arm, recall_id=recall_id),
-            "app": caller.app_id,
-            # Nothing is shared with the organisation yet: its scope holds no rows.
-            "subject": None if request.scope == Scope.ORG else request.user_id,
-            "now": now,
-            "cutoff": now - timedelta(days=caller.retention_days),
-            "agent_id": request.agent_id,
-            "toolset_version": request.toolset_version,
-            "toolset_kind": kind_of(request.toolset_version),
-            "words": list(asked.words),
-            "tokens": list(asked.tokens),
-            "generation": caller.generation.id if caller.generation else None,
-            "include_failures": request.include_failures,
-            "limit": min(request.limit or caller.profile.max_results, caller.profile.max_results),
-            "request_id": request_id,
-        },
+        filters=statement.asked_filters(values),
+        parameters=values,
     )
     found = [row for row in rows if row["id"] is not None]
     served = [] if arm == Arm.CONTROL else found
     memories = [_memory(row, with_content=not request.dry_run) for row in served]
     answer: dict[str, object] = {
-        "recall_id": None if request.dry_run else recall_id,
+        "recall_id": None if request.dry_run else values["recall"],
         "arm": arm,
         "recall_mode": RecallMode.APPROXIMATE if rows[0]["cut"] else RecallMode.EXACT,
-        "degraded": asked.degraded,
+        "degraded": query.degraded,
         "candidates": rows[0]["candidates"],
         "profile": caller.profile.label,
         "context": render_context(
@@ -156,29 +115,6 @@ def search(*, caller: Caller, request: SearchRequest, request_id: str) -> dict[s
     return answer
 
 
-def _read_query(caller: Caller, request: SearchRequest) -> _Asked:
-    """Mask the query before anything is made of it: what episodes hold was masked alike."""
-    query = Subject(request.user_id).scrub(mask(request.query).text)
-    vector, degraded = _embed(caller, query)
-    return _Asked(query, fts_terms(query), identifier_tokens(query), vector, degraded)
-
-
-def _embed(caller: Caller, query: str) -> tuple[QueryVector | None, bool]:
-    """Return the query's vector in the app's generation, and whether search must do without it
-    although the query has one. An embedder that fails or is late never fails the search."""
-    generation = caller.generation
-    embedder = embedder_for(generation.name) if generation else None
-    if embedder is None:
-        return None, True
-    try:
-        [values] = embedder.embed(
-            [embedding_text(query, "")], timeout=settings.SEARCH_EMBED_SECONDS
-        )
-    except EmbeddingError:
-        return None, True
-    return (None if values is None else QueryVector(values)), False
-
-
 def _arm(caller: Caller, request: SearchRequest) -> Arm | None:
     """Return the arm of the session in its app's experiment, the same at every call; None
     without a session or an experiment."""
@@ -189,45 +125,49 @@ def _arm(caller: Caller, request: SearchRequest) -> Arm | None:
     return Arm.CONTROL if drawn < caller.control_share else Arm.TREATMENT
 
 
-def _constants(profile: Profile) -> dict[str, object]:
-    names = (*OUTCOME_WEIGHTS, *TOOLSET_WEIGHTS, *RULE_CONSTANTS)
-    return {name: getattr(profile, name) for name in names}
+def parameters(
+    *, caller: Caller, request: SearchRequest, query: Query, arm: Arm | None, request_id: str
+) -> dict[str, Any]:
+    """Return every value of the statement but the vector.
 
-
-OUTCOME_WEIGHTS = ("success", "partial", "failure", "escalated", "unknown", "abandoned")
-TOOLSET_WEIGHTS = ("toolset_current", "toolset_other", "toolset_unknown")
-RULE_CONSTANTS = (
-    "decay_days",
-    "identifier_weight",
-    "text_weight",
-    "minimum",
-    "text_minimum",
-    "failure_threshold",
-    "window",
-)
-
-
-def _log_values(
-    caller: Caller, request: SearchRequest, asked: _Asked, *, arm: Arm | None, recall_id: UUID
-) -> dict[str, object]:
-    filters = {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in request.filters.asked().items()
-    }
+    Integers have one type whatever their size: psycopg prepares a statement anew for each mix.
+    """
+    now = clock.now()
+    profile = caller.profile
+    filters = request.filters.asked()
+    own_session = {} if request.session_id is None else {"session": request.session_id}
     return {
-        "recall": recall_id,
+        **filters,
+        **own_session,  # a run is no precedent of itself
+        **{name: getattr(profile, name) for name in statement.CONSTANTS},
+        "app": Int8(caller.app_id),
+        # Nothing is shared with the organisation yet: its scope holds no rows.
+        "subject": None if request.scope == Scope.ORG else request.user_id,
+        "now": now,
+        "cutoff": now - timedelta(days=caller.retention_days),
+        "window": Int8(profile.window),
+        "limit": Int8(min(request.limit or profile.max_results, profile.max_results)),
+        "include_failures": request.include_failures,
+        "agent_id": request.agent_id,
+        "toolset_version": request.toolset_version,
+        "toolset_kind": kind_of(request.toolset_version),
+        "words": list(query.words),
+        "tokens": list(query.tokens),
+        "generation": Int8(caller.generation.id) if caller.generation else None,
+        "recall": ids.new_id(),
         "user": request.user_id,
         "own_session": request.session_id,
         "invocation": request.invocation_id,
         "scope": request.scope,
-        "query": asked.query,
+        "query": query.text,
         "filters": orjson.dumps(filters).decode(),
-        "profile": caller.profile.label,
+        "profile": profile.label,
         "arm": arm,
-        "degraded": asked.degraded,
+        "degraded": query.degraded,
         "explained": request.explain,
         "served": arm != Arm.CONTROL,
         "key_prefix": caller.prefix,
+        "request_id": request_id,
     }
 
 

@@ -39,6 +39,25 @@ REVISION_FILTERS = {
     "error": "%(error)s = ANY (r.errors)",
 }
 
+# The float8 constants of a ranking profile, named as its fields.
+CONSTANTS = (
+    "success",
+    "partial",
+    "failure",
+    "escalated",
+    "unknown",
+    "abandoned",
+    "toolset_current",
+    "toolset_other",
+    "toolset_unknown",
+    "decay_days",
+    "identifier_weight",
+    "text_weight",
+    "minimum",
+    "text_minimum",
+    "failure_threshold",
+)
+
 ORDER = "score DESC, similarity DESC NULLS LAST, completed_at DESC, id DESC"
 
 TOOLSETS = f"""
@@ -76,6 +95,13 @@ TEXT = """
         1.6449340668::float8 * ts_rank('{1,1,1,1}', r.search, (SELECT words FROM asked)))
     ELSE 0::float8 END
 """
+
+
+def asked_filters(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return which filters the parameters hold a value for."""
+    return frozenset(
+        name for name in (*HEAD_FILTERS, *REVISION_FILTERS) if parameters.get(name) is not None
+    )
 
 
 @lru_cache(maxsize=256)
