@@ -23,7 +23,8 @@ export MEMORYADMIN_DATA_DIR := $(DATA_DIR)
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow check fmt bench bench-large lock clean
+.PHONY: help run test test-slow check formatted lint types imports migrations document fmt bench \
+	bench-large lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -37,13 +38,25 @@ test: $(DEV) ## run the test suite (ARGS="tests/episodes -k search")
 test-slow: $(DEV) ## run what takes longer than CI may
 	@exec $(BIN)/python -m pytest -m slow $(ARGS)
 
-check: $(DEV) ## format, lint, types, imports, migrations, settings, API document
+check: formatted lint types imports migrations document ## all of these (make -k check: to the end)
+
+formatted: $(DEV) ## is the code formatted?
 	@$(BIN)/ruff format --check --quiet . || { echo "not formatted: run 'make fmt'" >&2; exit 1; }
-	@$(BIN)/ruff check --quiet .
+
+lint: $(DEV) ## ruff
+	@$(BIN)/ruff check --quiet --output-format concise .
+
+types: $(DEV) ## mypy
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-timing >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+
+imports: $(DEV) ## do imports point one way?
+	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log >&2; exit 1; }
+
+migrations: $(DEV) ## do models and migrations agree? do settings and models stand Django's checks?
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 	@$(BIN)/python manage.py check
+
+document: $(DEV) ## is the OpenAPI document valid and free of guesses?
 	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yaml
 
 fmt: $(DEV) ## format the code and mend what the linter can
