@@ -33,7 +33,7 @@ def make_questions(corpus: Corpus, apps: Sequence[tuple[App, str]], n: int) -> l
     """Return searches drawn by the law that made the rows, so that heavy users ask most."""
     questions = []
     for number, drawn in enumerate(corpus.queries(n)):
-        app, key = apps[drawn.app_id]
+        _, key = apps[drawn.app_id]
         caller = authenticate(key)
         assert caller is not None
         request = SearchRequest(
@@ -87,7 +87,10 @@ def compare(*, dsn: str, port: int, questions: Sequence[Question]) -> list[tuple
     """Return the rows of the table: measure, statement, request. Medians of interleaved rounds."""
     filters = search.asked_filters(questions[0].values)
     sql = search.statement(vector=True, log=True, filters=filters)
-    ways = {"statement": Statement(dsn, sql, questions), "request": Http(port, questions)}
+    ways: dict[str, Statement | Http] = {
+        "statement": Statement(dsn, sql, questions),
+        "request": Http(port, questions),
+    }
     indexes = range(len(questions))
     for way in ways.values():
         latencies(way, indexes=indexes)  # warms caches and every web process

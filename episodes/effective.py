@@ -16,12 +16,18 @@ REVIEW_SOURCES = (OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER)
 class Statement(Protocol):
     """What is read of an outcome entry."""
 
-    id: UUID
-    outcome: str | None
-    source: str
-    revision: int
-    retracts: UUID | None
-    at: datetime
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def outcome(self) -> str | None: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def revision(self) -> int: ...
+    @property
+    def retracts(self) -> UUID | None: ...
+    @property
+    def at(self) -> datetime: ...
 
 
 @dataclass(frozen=True, slots=True)

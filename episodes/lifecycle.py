@@ -1,7 +1,7 @@
 """The only writer of an episode's state. Every function is one transaction, under the head's row
 lock, with the entry, interval and audit rows that justify the new state.
 
-curation owns the reasons and calls these; search reads nothing but the head that they keep.
+Whoever calls these owns the reason; search reads nothing but the head that they keep.
 """
 
 from __future__ import annotations

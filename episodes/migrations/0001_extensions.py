@@ -1,6 +1,5 @@
-from pgvector.django import VectorExtension
-
 from django.db import migrations
+from pgvector.django import VectorExtension
 
 
 class Migration(migrations.Migration):

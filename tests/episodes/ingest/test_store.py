@@ -58,7 +58,7 @@ def state_of(app: App) -> dict[str, Any]:
 
 def counts(app: App) -> list[int]:
     models = (Episode, EpisodeRevision, OutcomeEntry, PendingEmbedding, AuditEntry, Block)
-    return [model.objects.filter(app=app).count() for model in models]  # type: ignore[attr-defined]
+    return [model.objects.filter(app=app).count() for model in models]
 
 
 def test_a_session_becomes_an_episode(app: App) -> None:
