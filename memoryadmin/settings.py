@@ -295,5 +295,6 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "pgmq": {"level": "WARNING"},
+        "presidio-analyzer": {"level": "WARNING"},
     },
 }

@@ -1,22 +1,15 @@
-"""Reading a JSON body: bounded in bytes and in depth, decoded once, strict about numbers.
-
-orjson refuses NaN, Infinity, 1e999, lone surrogates and invalid UTF-8. Of repeated members of an
-object the last counts; everything after this module works on the decoded value, so no two parts
-of the program can read one body differently.
-"""
+"""Reading a JSON body, of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import IO, Any
 
-import orjson
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from episodes.api.problem import Problem
-
-DEEPEST = 64
+from episodes.json_input import UnparsableError, decode
 
 
 class JSONParser(BaseParser):
@@ -31,7 +24,11 @@ class JSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        return decode(self._read(stream, (parser_context or {})["request"].META))
+        body = self._read(stream, (parser_context or {})["request"].META)
+        try:
+            return decode(body)
+        except UnparsableError as error:
+            raise Problem(400, error.code, error.detail) from None
 
     def _read(self, stream: IO[Any], meta: Mapping[str, Any]) -> bytes:
         if meta.get("HTTP_CONTENT_ENCODING", "identity") != "identity":
@@ -54,29 +51,3 @@ def too_large(most_bytes: int, pointer: str = "") -> Problem:
     return Problem(
         413, "too_large", f"At most {most_bytes // 1024**2} MiB are taken.", pointer=pointer
     )
-
-
-def decode(body: bytes) -> object:
-    """Return the decoded JSON. Raises Problem 400 for what is no JSON or nested too deeply."""
-    try:
-        decoded = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Problem(400, "unparsable", f"Not JSON: {error.msg}.") from None
-    if body.count(b"[") + body.count(b"{") > DEEPEST and _is_too_deep(decoded):
-        raise Problem(400, "too_deep", f"Nested deeper than {DEEPEST} levels.")
-    return decoded
-
-
-def _is_too_deep(decoded: object) -> bool:
-    level = [decoded]
-    for _ in range(DEEPEST + 1):
-        level = [inner for outer in level for inner in _members(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _members(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

@@ -74,7 +74,7 @@ def answer_problem(exc: Exception, request: Request | None) -> HttpResponse:
     return response
 
 
-def refusal_of(exc: Exception, request: Request) -> list[Error] | None:
+def refusal_of(exc: Exception, request: Request | None) -> list[Error] | None:
     """Return why one item of a batch is rejected, or None when the database is not there."""
     if isinstance(exc, exceptions.ValidationError):
         return errors_of(exc)
