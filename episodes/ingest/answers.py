@@ -45,7 +45,7 @@ _SAYS_ERROR = re.compile(
     r"[^\n:]{0,120})?\s*(?::|\n|$))",
     re.IGNORECASE,
 )
-_DEEPEST = 3
+_DEEPEST = 4
 
 
 def error_of(answer: object) -> str | None:
@@ -122,7 +122,7 @@ def _candidates(material: object, *, depth: int) -> Iterator[str | None]:
 def _candidates_of_fields(answer: _Answer, *, depth: int) -> Iterator[str | None]:
     for name in _CODE_FIELDS:
         value = answer.get(name)
-        if depth == 0 and name in _OFTEN_DATA and str(value).islower():
+        if depth == 0 and name in _OFTEN_DATA and isinstance(value, str) and value.islower():
             continue
         if isinstance(value, Mapping | list):
             yield from _candidates(value, depth=depth + 1)

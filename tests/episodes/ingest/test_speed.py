@@ -1,0 +1,87 @@
+"""Parsing and building must not hold a web worker for long, whatever comes in within the limits."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from episodes.redact import mask
+from tests.episodes.ingest.samples import (
+    GOAL,
+    Json,
+    adk,
+    answers,
+    asks,
+    event,
+    evidence_of,
+    fanswer,
+    fcall,
+    user,
+)
+
+SECONDS = 1.0
+CALLS = range(4999)
+
+
+def long_chat() -> Json:
+    pairs = [
+        (
+            asks((f"id-{n}", f"tool_{n % 50}", json.dumps({"order_id": f"W{n}", "text": "a b c"}))),
+            answers(f"id-{n}", '{"status": "error", "code": "NOT_FOUND"}'),
+        )
+        for n in CALLS
+    ]
+    return [user(), *(message for pair in pairs for message in pair)]
+
+
+def one_id_for_all() -> Json:
+    asked, answered = asks(("1", "refund", "{}")), answers("1", name="other")
+    return [user(), *[asked] * len(CALLS), *[answered] * len(CALLS)]
+
+
+def long_adk() -> Json:
+    events = [
+        event("agent", part, id="e-1", timestamp=1735689600 + n)
+        for n in CALLS
+        for part in (
+            fcall("refund", {"order_id": f"W{n}"}, f"f{n}"),
+            fanswer("refund", {"status": "success", "rows": ["x" * 50] * 5}, f"f{n}"),
+        )
+    ]
+    return adk(event("user", {"text": GOAL}), *events)
+
+
+def huge_result() -> Json:
+    return [user(), asks(("1", "a", "{}")), answers("1", "Error: " + "A_" * 2_000_000)]
+
+
+def huge_goal() -> Json:
+    return [user("#" * 2_000_000), user("Maria 4111 " * 200_000), asks(("1", "a", "{}"))]
+
+
+def huge_arguments() -> Json:
+    return [user(), asks(("1", "a", {f"arg_{n}": "text of it" for n in range(200_000)}))]
+
+
+@pytest.mark.parametrize(
+    ("format_name", "make"),
+    [
+        ("messages", long_chat),
+        ("messages", one_id_for_all),
+        ("adk", long_adk),
+        ("messages", huge_result),
+        ("messages", huge_goal),
+        ("messages", huge_arguments),
+    ],
+)
+def test_a_large_session_takes_less_than_a_second(
+    format_name: str, make: Callable[[], Json]
+) -> None:
+    mask("load the recognisers: +34 612 345 678")
+    session = make()
+    start = time.process_time()
+    evidence_of(format_name, session, user_id="maria.lopez@example.com")
+    assert time.process_time() - start < SECONDS
