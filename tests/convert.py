@@ -46,9 +46,8 @@ def tau2_bench(folder: Path) -> Iterator[Body]:
         }
         for line, run in enumerate(_lines(path), start=1):
             task = tasks[run["task_id"]]
-            ticket = [{"role": "user", "content": task["ticket"]}] if task.get("ticket") else []
-            if domain != "telecom-no-user":
-                ticket = []
+            is_alone = domain.endswith("-no-user")
+            ticket = [{"role": "user", "content": task["ticket"]}] if is_alone else []
             yield {
                 "user_id": _customer(task) or _short(f"tau2-{domain}", run["task_id"]),
                 "session_id": f"{path.stem}:{run['id']}",

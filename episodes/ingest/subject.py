@@ -71,7 +71,8 @@ class Subject:
             else:
                 runs.append([word])
         for run in reversed(runs):
-            if len(run) > 1 or run[0].group()[0].isupper():
+            longest = max(len(word.group()) for word in run)
+            if longest >= 3 and (len(run) > 1 or run[0].group()[0].isupper()):
                 text = text[: run[0].start()] + PLACEHOLDER + text[run[-1].end() :]
         return text
 
@@ -91,7 +92,7 @@ def _names_in(user_id: str) -> Iterator[str]:
     if not _SPELLS_A_NAME.fullmatch(spelled):
         return
     for part in re.split(r"[\W\d_]+", spelled):
-        if len(part) >= 3 and not _NO_NAME.fullmatch(folded := _fold(part)):
+        if len(part) >= 2 and not _NO_NAME.fullmatch(folded := _fold(part)):
             yield folded
 
 

@@ -40,6 +40,7 @@ def test_the_id_in_texts(user_id: str | None, text: str, scrubbed: str) -> None:
             "Olivia Gonzalez, user olivia_gonzalez_2305",
             "<SUBJECT>, user <SUBJECT>",
         ),
+        ("mia_li_3668", "Mia Li asks: Li or li", "<SUBJECT> asks: Li or li"),
         ("test_user", "Test the User page", "Test the User page"),
         ("u-1001", "U is a letter", "U is a letter"),
     ],
