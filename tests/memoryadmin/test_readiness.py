@@ -66,8 +66,8 @@ def test_missing_queue_is_not_ready(db: None) -> None:
 
 
 def test_broker_that_does_not_answer_is_not_ready(db: None, settings: Any) -> None:
+    before = celery.conf["broker_url"]  # read through Django's settings, so before they change
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
-    before = celery.conf["broker_url"]
     celery.conf["broker_url"] = settings.CELERY_BROKER_URL
     try:
         status, body = readyz()

@@ -1,13 +1,15 @@
-"""What the environment makes of settings, each time in a process of its own."""
+"""What the environment makes of settings."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import os
+import runpy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from memoryadmin import dsn, keyfile
 from memoryadmin.lib.roles import APP
@@ -15,39 +17,28 @@ from tests.memoryadmin.running import ROOT, environment
 
 SERVER = "postgresql://owner:hunter2@db.example/memory"
 KEYS = {"MEMORYADMIN_SECRET_KEY": "s" * 50, "MEMORYADMIN_HASH_KEY": "h" * 50}
-_SHOW = (
-    "import json, sys; from memoryadmin import settings\n"
-    "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))"
-)
+
+Read = Callable[..., dict[str, Any]]
 
 
-def read(folder: Path, *names: str, **env: str) -> dict[str, object]:
-    done = _load(folder, *names, **env)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, object] = json.loads(done.stdout)
-    return found
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
+    """Run the settings file with these variables, and none of the suite's own."""
+
+    def run(*names: str, **env: str) -> dict[str, Any]:
+        wanted = environment(tmp_path, **env)
+        for name in os.environ.keys() - wanted.keys():
+            monkeypatch.delenv(name)
+        for name, value in wanted.items():
+            monkeypatch.setenv(name, value)
+        found = runpy.run_path(str(ROOT / "memoryadmin" / "settings.py"))
+        return {name: found[name] for name in names}
+
+    return run
 
 
-def complaint(folder: Path, **env: str) -> str:
-    done = _load(folder, **env)
-    assert done.returncode == 1
-    return done.stderr.splitlines()[-1]
-
-
-def _load(folder: Path, *names: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", _SHOW, *names],
-        cwd=ROOT,
-        env=environment(folder, **env),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_production_is_the_safe_default(tmp_path: Path) -> None:
+def test_production_is_the_safe_default(read: Read) -> None:
     found = read(
-        tmp_path,
         *("DEBUG", "ALLOWED_HOSTS", "SECURE_HSTS_SECONDS", "SECURE_SSL_REDIRECT"),
         *("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "SECRET_KEY"),
         DATABASE_URL=SERVER,
@@ -80,17 +71,17 @@ def test_production_is_the_safe_default(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_value_stops_the_program_and_names_its_variable(
-    tmp_path: Path, env: dict[str, str], said: str
+    read: Read, env: dict[str, str], said: str
 ) -> None:
-    found = complaint(tmp_path, **{"DATABASE_URL": SERVER, **env})
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read(**{"DATABASE_URL": SERVER, **env})
 
-    assert said in found
-    assert "hunter2" not in found
+    assert str(refusal.value).startswith(said)
+    assert "hunter2" not in str(refusal.value)
 
 
-def test_another_broker_needs_nothing_of_the_queue_in_the_database(tmp_path: Path) -> None:
+def test_another_broker_needs_nothing_of_the_queue_in_the_database(read: Read) -> None:
     found = read(
-        tmp_path,
         *("CELERY_BROKER_URL", "CELERY_BROKER_TRANSPORT_OPTIONS"),
         DATABASE_URL=SERVER,
         CELERY_BROKER_URL="redis://cache.example:6379/1",
