@@ -21,7 +21,8 @@ STATE_COLUMNS = ("outcome", "outcome_source", "contradicted", "review_state", "r
 
 def lock_head(*, app_id: int, episode_id: UUID) -> Episode:
     """Return the head under FOR UPDATE; raises Episode.DoesNotExist for another app's id."""
-    return Episode.objects.select_for_update(no_key=True).get(id=episode_id, app_id=app_id)
+    heads = Episode.objects.select_for_update(no_key=True, of=("self",)).select_related("app")
+    return heads.get(id=episode_id, app_id=app_id)
 
 
 def refresh_head(head: Episode) -> None:

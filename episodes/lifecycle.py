@@ -197,8 +197,9 @@ def lift_block(*, block: Block, actor: Actor, reason: str = "") -> bool:
 def serve_revision(*, episode: Episode, revision: int, actor: Actor) -> Episode:
     """Let the head follow a revision whose vector has just been written."""
     head = lock_head(app_id=episode.app_id, episode_id=episode.id)
-    served, was_ready = head.revision, head.index_state == IndexState.READY
-    if serve_if_ready(head, revision) and (head.revision, True) != (served, was_ready):
+    served = head.revision
+    # The shown revision becoming ready changes nothing that anybody decided.
+    if serve_if_ready(head, revision) and head.revision != served:
         _follow(head, actor=actor, verb="episode.revision_served")
     return head
 

@@ -78,12 +78,15 @@ def test_a_waiting_revision_gets_the_vector_of_its_goal_and_issue_type() -> None
     assert embed_due() == 0
 
 
-def test_the_change_is_audited_as_the_systems() -> None:
-    write_revision(make_app(), "Refund the duplicate charge")
+def test_serving_another_revision_is_audited_as_the_systems() -> None:
+    app = make_app()
+    write_revision(app, "Refund the duplicate charge", session="s")
     embed_due()
-    assert list(
-        AuditEntry.objects.filter(verb="episode.revision_served").values_list("actor", flat=True)
-    ) == ["system"]
+    write_revision(app, "Refund the whole order", session="s")
+    embed_due()
+
+    served = AuditEntry.objects.filter(verb="episode.revision_served")
+    assert list(served.values_list("actor", flat=True)) == ["system"]
 
 
 def test_an_outage_leaves_rows_waiting_and_the_first_success_ends_it(
