@@ -7,9 +7,13 @@ from typing import IO, Any
 
 from django.conf import settings
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from episodes.api.problem import Problem
 from episodes.json_input import UnparsableError, decode
+
+DRAINED_BYTES = 64 * 1024 * 1024
+_CHUNK = 256 * 1024
 
 
 class JSONParser(BaseParser):
@@ -41,6 +45,22 @@ class JSONParser(BaseParser):
         if len(body) > self.most_bytes:
             raise too_large(self.most_bytes)
         return body
+
+
+def drain(request: Request) -> None:
+    """Read what a refused request still sends, within reason.
+
+    The server closes a connection whose request was not read to its end, and a client that is
+    still writing would see that instead of the answer, a 429 with its Retry-After for one.
+    """
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    if not declared.isdigit() or int(declared) > DRAINED_BYTES:
+        return
+    try:
+        while request._request.read(_CHUNK):
+            pass
+    except OSError:  # the client went away
+        pass
 
 
 class BatchParser(JSONParser):

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from episodes.api.authentication import Access, KeyAuthentication
 from episodes.api.limits import describe_limit, refuse_excess
-from episodes.api.parsing import JSONParser
+from episodes.api.parsing import JSONParser, drain
 from episodes.api.problem import Problem, answer_problem, not_found
 from episodes.audit import Actor
 from episodes.enums import ActorKind, KeyScope
@@ -63,6 +63,8 @@ class ApiView(APIView):
         caller: Caller | None = getattr(request, "caller", None)
         if caller is not None:
             describe_limit(response, caller)
+            if response.status_code >= 400:
+                drain(request)
         return response
 
 
