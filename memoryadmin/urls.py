@@ -11,4 +11,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/v1/", include("episodes.api.urls")),
+    path("", include("curation.urls")),
 ]
+
+handler403 = "curation.views.errors.forbidden"
+handler404 = "curation.views.errors.not_found"

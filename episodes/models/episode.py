@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, FilteredRelation, Q
 from django.db.models.functions import MD5, Now
 
 from episodes.enums import (
+    BlockKind,
     HashKind,
     IndexState,
     Outcome,
@@ -20,6 +24,9 @@ from episodes.enums import (
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import one_of
+
+if TYPE_CHECKING:
+    from episodes.models.access import Member
 
 IDENTITY_IS_FIXED = """
     IF (NEW.id, NEW.app_id, NEW.scope, NEW.user_id, NEW.session_id, NEW.episode_key)
@@ -47,6 +54,31 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
 
     def completed(self) -> EpisodeQuerySet:
         return self.filter(state=State.COMPLETED)
+
+    def visible_to(self, member: Member) -> EpisodeQuerySet:
+        """The app's episodes that have not expired and are not being erased."""
+        cutoff = clock.now() - timedelta(days=member.app.retention_days)
+        being_erased = FilteredRelation(
+            "blocks",
+            condition=Q(
+                blocks__app=F("app"),
+                blocks__kind=BlockKind.ERASING,
+                blocks__closed_at__isnull=True,
+            ),
+        )
+        return (
+            self.of_app(member.app)
+            .filter(Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff))
+            .alias(being_erased=being_erased)
+            .filter(being_erased__isnull=True)
+        )
+
+    def with_served(self) -> EpisodeQuerySet:
+        """Join the revision that is served, as `served`."""
+        served = FilteredRelation(
+            "revisions", condition=Q(revisions__app=F("app"), revisions__revision=F("revision"))
+        )
+        return self.alias(served=served)
 
 
 class Episode(models.Model):

@@ -1,0 +1,172 @@
+"""Who may do what in the console: one table of rights by role, and the guard that reads it.
+
+An app that a person has no seat in answers 404, like one that does not exist; a right that their
+role lacks answers 403.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import wraps
+from typing import Any, Concatenate
+
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from episodes.audit import Actor
+from episodes.enums import ActorKind, Role
+from episodes.models import App, Member
+from memoryadmin.lib import ids
+
+
+class Right(StrEnum):
+    READ = "read episodes and measures"
+    DECIDE = "claim episodes and decide how they ended"
+    CURATE = "settle, flag, lift, promote and approve"
+    SEE_REACH = "see which sessions were given an episode"
+    SEE_RECALLS = "read the recall log"
+    SEE_AUDIT = "read the audit"
+    INVESTIGATE = "open incidents, set holds and erase"
+    ADMINISTER = "manage keys, settings and members"
+
+
+# Each role can do what stands beside it and nothing that stands beside another (product.md §1).
+RIGHTS: dict[Role, frozenset[Right]] = {
+    Role.VIEWER: frozenset({Right.READ}),
+    Role.REVIEWER: frozenset({Right.READ, Right.DECIDE}),
+    Role.CURATOR: frozenset({Right.READ, Right.DECIDE, Right.CURATE, Right.SEE_REACH}),
+    Role.COMPLIANCE: frozenset(
+        {Right.READ, Right.SEE_REACH, Right.SEE_RECALLS, Right.SEE_AUDIT, Right.INVESTIGATE}
+    ),
+    Role.ADMIN: frozenset({Right.READ, Right.ADMINISTER}),
+}
+# A superuser looks after the installation: sees all of it and manages it, but judges no episode
+# without a role of their own, so that a second person stays a second person.
+SUPERUSER = frozenset(
+    {Right.READ, Right.SEE_REACH, Right.SEE_RECALLS, Right.SEE_AUDIT, Right.ADMINISTER}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A person's place in one app. A superuser without a role has an unsaved member."""
+
+    user: User
+    member: Member
+    rights: frozenset[Right]
+
+    @property
+    def app(self) -> App:
+        return self.member.app
+
+    @property
+    def role(self) -> str:
+        return self.member.role or "superuser"
+
+    def may(self, right: Right) -> bool:
+        return right in self.rights
+
+
+class ConsoleRequest(HttpRequest):
+    """A request of somebody who is signed in; `seat` on pages of an app."""
+
+    user: User
+    htmx: HtmxDetails
+    seats: list[Seat]
+    seat: Seat
+
+
+class MissingRightError(PermissionDenied):
+    """The person's role in this app does not include what the page needs."""
+
+    def __init__(self, right: Right) -> None:
+        super().__init__(right)
+        self.right = right
+
+    def roles(self) -> list[Role]:
+        """Return the roles that do include it."""
+        return [role for role in Role if self.right in RIGHTS[role]]
+
+
+def seats_of(user: User) -> list[Seat]:
+    """Return a person's seats by the name of the app: one query, for a superuser two."""
+    members = {
+        member.app_id: member for member in Member.objects.filter(user=user).select_related("app")
+    }
+    if user.is_superuser:
+        for app in App.objects.all():
+            members.setdefault(app.id, Member(app=app, user=user, role=""))
+    return sorted(
+        (Seat(user, member, _rights(user, member)) for member in members.values()),
+        key=lambda seat: seat.app.name,
+    )
+
+
+def _rights(user: User, member: Member) -> frozenset[Right]:
+    of_role: frozenset[Right] = RIGHTS[Role(member.role)] if member.role else frozenset()
+    return of_role | SUPERUSER if user.is_superuser else of_role
+
+
+def signed_in_required(
+    view: Callable[Concatenate[ConsoleRequest, ...], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Ask strangers to sign in, whole page even when a fragment was wanted."""
+
+    @wraps(view)
+    def guarded(request: ConsoleRequest, /, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            if request.htmx:
+                back = request.htmx.current_url_abs_path or "/"
+                to_sign_in = redirect_to_login(back, reverse("curation:sign-in"))
+                return HttpResponseClientRedirect(to_sign_in.url)
+            return redirect_to_login(request.get_full_path(), reverse("curation:sign-in"))
+        request.seats = seats_of(request.user)
+        return view(request, **kwargs)
+
+    return guarded
+
+
+def right_required(
+    right: Right,
+) -> Callable[
+    [Callable[Concatenate[ConsoleRequest, ...], HttpResponse]], Callable[..., HttpResponse]
+]:
+    """Guard a page of an app (`app_name` in its address): sign-in, then 404, then 403."""
+
+    def decorate(
+        view: Callable[Concatenate[ConsoleRequest, ...], HttpResponse],
+    ) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def seated(request: ConsoleRequest, /, *, app_name: str, **kwargs: Any) -> HttpResponse:
+            seat = next((seat for seat in request.seats if seat.app.name == app_name), None)
+            if seat is None:
+                raise Http404
+            request.seat = seat
+            if not seat.may(right):
+                raise MissingRightError(right)
+            return view(request, **kwargs)
+
+        guarded = signed_in_required(seated)
+        guarded.right = right  # type: ignore[attr-defined]  # the role matrix reads it
+        return guarded
+
+    return decorate
+
+
+def actor_of(request: ConsoleRequest) -> Actor:
+    """Return the person as the actor of what this request changes, in the role they have now."""
+    match = request.resolver_match
+    return Actor(
+        name=request.user.get_username(),
+        kind=ActorKind.MEMBER,
+        role=request.seat.role,
+        request_id=str(ids.new_id()),
+        route=f"{request.method} {match.route if match else ''}"[:64],
+    )

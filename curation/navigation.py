@@ -1,0 +1,47 @@
+"""The left rail: the pages of an app that a person's role opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from curation.access import Right, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`area` is how the names of its addresses begin; `key` is pressed after `g`."""
+
+    area: str
+    label: str
+    icon: str
+    url_name: str
+    right: Right
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    place: Place
+    url: str
+    is_current: bool
+
+
+PLACES = (
+    Place("overview", "Overview", "overview", "curation:overview", Right.READ, "o"),
+    Place("episode", "Episodes", "episodes", "curation:episode-list", Right.READ, "e"),
+)
+
+
+def links_for(seat: Seat, *, current: str) -> list[Link]:
+    """`current` is the name of the address that is open."""
+    return [
+        Link(
+            place,
+            reverse(place.url_name, kwargs={"app_name": seat.app.name}),
+            is_current=current.partition("-")[0] == place.area,
+        )
+        for place in PLACES
+        if seat.may(place.right)
+    ]

@@ -1,0 +1,185 @@
+"""An app at a glance: what came in, what waits, how much of it anybody verified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min, Q
+from django.db.models.functions import TruncDay
+
+from curation.filters import NOT_VERIFIED
+from episodes.enums import (
+    BlockKind,
+    IndexState,
+    Outcome,
+    RecallState,
+    ReviewState,
+    State,
+)
+from episodes.models import Block, Episode, Member, PendingEmbedding, Recall
+from memoryadmin.lib import clock
+
+PERIODS = (7, 30, 90)
+RECALLS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    on: date
+    counts: dict[str, int]  # by outcome
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeShare:
+    outcome: str
+    n: int
+    n_verified: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What needs somebody. `oldest_pending`: since when the oldest waits for its vector."""
+
+    unknown: int
+    not_verified: int
+    contradicted: int
+    changed: int
+    held: int
+    quarantined: int
+    pending: int
+    oldest_pending: datetime | None
+    open: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecallFigures:
+    n: int
+    n_answered: int
+    n_degraded: int
+
+    @property
+    def answered_share(self) -> float | None:
+        return self.n_answered / self.n if self.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    days: Sequence[Day]
+    completed: int
+    recallable: int
+    outcomes: Sequence[OutcomeShare]
+    waiting: Waiting
+    recalls: RecallFigures
+    recent_recalls: Sequence[Recall]
+
+    @property
+    def not_verified_share(self) -> float | None:
+        return self.waiting.not_verified / self.completed if self.completed else None
+
+    @property
+    def in_period(self) -> int:
+        return sum(day.total for day in self.days)
+
+
+def read_overview(*, member: Member, days: int) -> Overview:
+    """Seven queries. Counts are of what is visible: nothing expired, nothing being erased."""
+    counted = _count_heads(member)
+    completed = counted["completed"]
+    recent = Recall.objects.filter(app_id=member.app_id).order_by("-recalled_at", "-id")
+    return Overview(
+        days=_count_days(member, days),
+        completed=completed,
+        recallable=counted["recallable"],
+        outcomes=[
+            OutcomeShare(
+                outcome=name,
+                n=counted[name],
+                n_verified=counted[f"{name}_verified"],
+                share=counted[name] / completed if completed else 0.0,
+            )
+            for name in Outcome.values
+        ],
+        waiting=_waiting(member, counted),
+        recalls=_count_recalls(member, days),
+        recent_recalls=list(recent.defer("excluded", "query_tokens")[:RECALLS]),
+    )
+
+
+def _count_heads(member: Member) -> dict[str, int]:
+    completed = Q(state=State.COMPLETED)
+    counts: dict[str, int] = Episode.objects.visible_to(member).aggregate(
+        completed=Count("id", filter=completed),
+        open=Count("id", filter=Q(state=State.OPEN)),
+        recallable=Count("id", filter=completed & Q(recall_state=RecallState.RECALLABLE)),
+        not_verified=Count("id", filter=completed & NOT_VERIFIED),
+        contradicted=Count("id", filter=Q(contradicted=True)),
+        changed=Count("id", filter=Q(review_state=ReviewState.CHANGED_AFTER_REVIEW)),
+        pending=Count("id", filter=Q(index_state=IndexState.PENDING)),
+        **{name: Count("id", filter=completed & Q(outcome=name)) for name in Outcome.values},
+        **{
+            f"{name}_verified": Count("id", filter=completed & Q(outcome=name) & ~NOT_VERIFIED)
+            for name in Outcome.values
+        },
+    )
+    return counts
+
+
+def _waiting(member: Member, counted: dict[str, int]) -> Waiting:
+    standing = Block.objects.filter(app_id=member.app_id, closed_at__isnull=True).aggregate(
+        held=Count("episode_id", filter=Q(kind=BlockKind.HELD), distinct=True),
+        quarantined=Count("episode_id", filter=Q(kind=BlockKind.QUARANTINE), distinct=True),
+    )
+    oldest = PendingEmbedding.objects.filter(app_id=member.app_id).aggregate(at=Min("created_at"))
+    return Waiting(
+        unknown=counted["unknown"],
+        not_verified=counted["not_verified"],
+        contradicted=counted["contradicted"],
+        changed=counted["changed"],
+        held=standing["held"],
+        quarantined=standing["quarantined"],
+        pending=counted["pending"],
+        oldest_pending=oldest["at"],
+        open=counted["open"],
+    )
+
+
+def _count_days(member: Member, days: int) -> list[Day]:
+    """By the day of completion in UTC, so that everybody sees the same bars."""
+    today = clock.now().date()
+    first = today - timedelta(days=days - 1)
+    found: dict[date, dict[str, int]] = {
+        first + timedelta(days=n): dict.fromkeys(Outcome.values, 0) for n in range(days)
+    }
+    rows: list[tuple[datetime, str, int]] = list(
+        Episode.objects.visible_to(member)
+        .completed()
+        .filter(completed_at__gte=clock.now() - timedelta(days=days))
+        .annotate(day=TruncDay("completed_at"))
+        .values_list("day", "outcome")
+        .annotate(n=Count("id"))
+        .order_by()
+    )
+    for day, outcome, n in rows:
+        if day.date() in found:
+            found[day.date()][outcome] = n
+    return [Day(on, counts) for on, counts in found.items()]
+
+
+def _count_recalls(member: Member, days: int) -> RecallFigures:
+    since = clock.now() - timedelta(days=days)
+    counted: dict[str, Any] = Recall.objects.filter(
+        app_id=member.app_id, recalled_at__gt=since
+    ).aggregate(
+        n=Count("*"),
+        answered=Count("recalled_at", filter=Q(n_hits__gt=0)),
+        degraded=Count("recalled_at", filter=Q(degraded=True)),
+    )
+    return RecallFigures(counted["n"], counted["answered"], counted["degraded"])

@@ -1,0 +1,32 @@
+"""The addresses of the console. What belongs to an app carries its name."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path
+
+from curation.views import episode, episodes, home, overview, preferences, sign_in
+
+app_name = "curation"
+
+_of_an_episode: list[URLPattern | URLResolver] = [
+    path("", episode.show_trace, name="episode"),
+    path("recalls/", episode.list_recalls, name="episode-recalls"),
+    path("revisions/", episode.compare_revisions, name="episode-revisions"),
+    path("history/", episode.list_history, name="episode-history"),
+]
+
+_of_an_app: list[URLPattern | URLResolver] = [
+    path("", overview.show_overview, name="overview"),
+    path("episodes/", episodes.list_episodes, name="episode-list"),
+    path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
+]
+
+urlpatterns = [
+    path("", home.go_home, name="home"),
+    path("apps/", home.list_apps, name="app-list"),
+    path("apps/<str:app_name>/", include(_of_an_app)),
+    path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("preferences/", preferences.preferences, name="preferences"),
+    path("keys/", preferences.list_keys, name="keys"),
+]

@@ -1,0 +1,75 @@
+"use strict";
+
+/* Single keys. What they do stands in the page (data-key on a link or button, data-go on a link
+   that follows "g"), so that the sheet, the page and this file cannot differ. Off in fields, in
+   dialogs, with a modifier held, and when the reader turned them off. */
+
+(() => {
+  if (document.documentElement.dataset.keys === "off") return;
+  let waitsForPlace = 0;
+
+  const isTyping = (target) =>
+    target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+
+  const isShown = (element) => element && element.getClientRects().length > 0;
+
+  const press = (selector) => {
+    const found = [...document.querySelectorAll(selector)].find(
+      (one) => isShown(one) || one.hasAttribute("data-go"),
+    );
+    if (found) found.click();
+    return Boolean(found);
+  };
+
+  // Rows and steps: j and k walk along [data-walk], o or Enter opens the first link of a row.
+  const walk = (by) => {
+    const rows = [...document.querySelectorAll("[data-walk] > *")].filter(isShown);
+    if (!rows.length) return;
+    const at = rows.findIndex((row) => row.classList.contains("is-at"));
+    const next = rows[Math.min(Math.max(at + by, 0), rows.length - 1)];
+    rows[at]?.classList.remove("is-at");
+    next.classList.add("is-at");
+    next.scrollIntoView({ block: "nearest" });
+    (next.querySelector("[data-row-link]") ?? next.querySelector("a"))?.focus({
+      preventScroll: true,
+    });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.target instanceof Element)) return;
+    if (isTyping(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (document.querySelector("dialog[open]")) return;
+    if (Date.now() < waitsForPlace) {
+      waitsForPlace = 0;
+      if (press(`[data-go="${CSS.escape(event.key)}"]`)) event.preventDefault();
+      return;
+    }
+    switch (event.key) {
+      case "g":
+        waitsForPlace = Date.now() + 1500;
+        return;
+      case "j":
+        walk(1);
+        return;
+      case "k":
+        walk(-1);
+        return;
+      case "/": {
+        const search = document.querySelector("[data-search]");
+        if (!search) return;
+        search.focus();
+        search.select();
+        break;
+      }
+      case "Shift":
+        return;
+      default:
+        if (!press(`[data-key="${CSS.escape(event.key)}"]`)) return;
+    }
+    event.preventDefault();
+  });
+})();
