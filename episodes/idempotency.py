@@ -16,9 +16,9 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 
 from episodes.models import IdempotencyRecord
 from memoryadmin.lib import clock
@@ -48,7 +48,7 @@ class ClaimLostError(Exception):
 class Claim:
     """The right to carry a request out, until `claimed_at` plus the lease."""
 
-    record_id: Any
+    record_id: UUID
     claimed_at: datetime
 
 
@@ -125,10 +125,15 @@ def release_request(*, claim: Claim) -> None:
     ).delete()
 
 
-def purge_expired() -> int:
-    """Delete a batch of records older than a day; return how many."""
+def purge_expired(*, batch: int = PURGE_BATCH, most_batches: int = 100) -> int:
+    """Delete records older than a day, each batch in a transaction of its own; return how many."""
     before = clock.now() - timedelta(seconds=settings.IDEMPOTENCY_SECONDS)
-    old = IdempotencyRecord.objects.filter(Q(created_at__lte=before)).values("pk")[:PURGE_BATCH]
-    return IdempotencyRecord.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[
-        0
-    ]
+    old = IdempotencyRecord.objects.filter(created_at__lte=before)
+    total = 0
+    for _ in range(most_batches):
+        ids = list(old.order_by("created_at").values_list("id", flat=True)[:batch])
+        # one that has been claimed again since is no longer old
+        total += old.filter(id__in=ids).delete()[0]
+        if len(ids) < batch:
+            break
+    return total

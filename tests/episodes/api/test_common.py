@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 
 import orjson
 import pytest
@@ -268,6 +269,30 @@ def test_too_large_body_is_413(client: ApiClient) -> None:
     answer = client.post("sessions", b" " * (5 * 1024**2 + 1))
 
     assert (answer.status, answer.errors) == (413, [("", "too_large")])
+
+
+@pytest.mark.parametrize(
+    ("path", "declared", "is_read"),
+    [("sessions", 6 * 1024**2, True), ("outcomes", 6 * 1024**2, True), ("sessions", 2**40, False)],
+)
+def test_refused_request_is_read_to_its_end_within_reason(
+    app: App, path: str, declared: int, is_read: bool
+) -> None:
+    """Or else the server closes the connection on a client that is still writing."""
+    stream = BytesIO(b"x" * 6 * 1024**2)
+    environment = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": f"/api/v1/{path}",
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": str(declared),
+        "HTTP_AUTHORIZATION": f"Bearer {make_key(app, 'ingest')[1]}",
+        "wsgi.input": stream,
+    }
+
+    response = Client().request(**environment)
+
+    assert response.status_code == (403 if path == "outcomes" else 413)
+    assert (stream.read() == b"") == is_read
 
 
 def test_other_media_type_is_415(client: ApiClient) -> None:
