@@ -9,11 +9,12 @@ from django.conf import settings
 from episodes.embedding.base import EmbeddingError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
-from episodes.ingest.subject import Subject
+from episodes.ingest.storable import Storable
 from episodes.ranking import Generation
-from episodes.redact import mask
 from episodes.tokens import fts_terms, identifier_tokens
 from episodes.wire import QueryVector
+
+QUERY_LENGTH = 8000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class Query:
 
 
 def read_query(text: str, *, user_id: str, generation: Generation | None) -> Query:
-    """Mask a query before anything is made of it: what episodes hold was masked alike."""
-    masked = Subject(user_id).scrub(mask(text).text)
+    """Make a query storable before anything is made of it, just as goals were."""
+    masked = Storable(user_id).text(text, limit=QUERY_LENGTH)
     vector, degraded = _embed(masked, generation)
     return Query(masked, fts_terms(masked), identifier_tokens(masked), vector, degraded)
 
