@@ -10,6 +10,7 @@ from celery import Celery
 from celery.contrib.django.task import DjangoTask
 from celery.exceptions import SecurityWarning
 from celery.signals import beat_init, worker_process_init, worker_ready
+from kombu.transport import TRANSPORT_ALIASES
 
 from memoryadmin import failures, heartbeat
 from memoryadmin.lib.processes import die_with_parent
@@ -39,6 +40,7 @@ class RecordedTask(_Task):
         failures.record_failure(task=self.name, task_id=task_id, kwargs=kwargs, error=exc)
 
 
+TRANSPORT_ALIASES["pgmq"] = "memoryadmin.broker:Transport"
 app = Celery("memoryadmin", task_cls=RecordedTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -233,8 +233,7 @@ VISIBILITY_TIMEOUT = env.whole("MEMORYADMIN_VISIBILITY_TIMEOUT", 120, least=1, m
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": VISIBILITY_TIMEOUT}
 if CELERY_BROKER_URL.startswith("pgmq"):
     CELERY_BROKER_TRANSPORT_OPTIONS |= {
-        # the URL form would lose a socket folder; the password must not be empty
-        "conn_string": dsn.conninfo({"password": "x", **_database}) if _database else "",
+        "conn_string": dsn.conninfo(_database) if _database else "",
         "init_extension": False,
         "use_notify": True,
         "notify_throttle_interval_ms": 0,

@@ -16,7 +16,9 @@ from django.db import transaction
 
 from episodes.models import FailedTask, Heartbeat
 from memoryadmin import failures, heartbeat
+from memoryadmin.celery import app
 from memoryadmin.lib.jobs import delay_on_commit
+from memoryadmin.lib.roles import APP
 from tests import conftest
 from tests.memoryadmin import worker_tasks
 from tests.memoryadmin.running import Running, environment, eventually, running
@@ -159,6 +161,7 @@ def test_a_worker_outlives_its_connections(
     delay_on_commit(worker_tasks.slow, path=str(path))
     eventually(lambda: lines(path) == ["begun", "done"], within=60, show=worker.said)
 
+    # the queue's connections, too, are the worker's by name
     ended = queue.execute(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = %s",
         [_NAME],
@@ -167,7 +170,22 @@ def test_a_worker_outlives_its_connections(
 
     eventually(lambda: lines(path) == ["begun", "done"] * 2, within=60, show=worker.said)
     assert ended is not None
-    assert ended[0] >= 1
+    assert ended[0] >= 2
+
+
+def test_the_queue_is_used_as_the_app_over_whatever_the_dsn_says(
+    django_db_setup: None,
+) -> None:
+    options = {
+        **app.conf.broker_transport_options,
+        "conn_string": conftest.test_dsn(options=f"-c role={APP}", application_name="it's a name"),
+    }
+
+    with app.connection_for_write(transport_options=options) as connection:
+        channel: Any = connection.default_channel
+        row = channel.pgmq._execute_one("SELECT current_user, current_setting('application_name')")
+
+    assert row == (APP, "it's a name")
 
 
 def test_signs_of_life_are_one_row_a_part_and_machine() -> None:

@@ -160,6 +160,8 @@ def test_the_environment_names_the_server_inside_and_is_restored_outside(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMORYADMIN_DATA_DIR", str(folder))
+    for name in ("DATABASE_URL", "APP_DATABASE_URL", "MEMORYADMIN_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
     before = dict(os.environ)
 
     with postgres.database() as dsn:

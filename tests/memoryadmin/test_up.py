@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from memoryadmin.lib.processes import working_in
+from memoryadmin.lib.roles import OWNER
 from tests.memoryadmin.running import ROOT, Running, environment, eventually, free_port, running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -48,9 +49,10 @@ class Place:
 
     def last_message(self) -> float:
         """Return when a message last went the whole way from beat to a worker, in epoch seconds."""
-        dsn = f"host={self.folder}/postgres/socket dbname=memoryadmin user=memoryadmin_owner"
         try:
-            with psycopg.connect(dsn) as connection:
+            with psycopg.connect(
+                host=f"{self.folder}/postgres/socket", dbname="memoryadmin", user=OWNER
+            ) as connection:
                 row = connection.execute(
                     "SELECT extract(epoch FROM max(at))::float8 FROM episodes_heartbeat"
                     " WHERE part = 'pipeline'"
@@ -62,7 +64,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    folder = Path(tempfile.mkdtemp(prefix="ma-"))
+    folder = Path(tempfile.mkdtemp(prefix="m a'"))  # what paths may hold
     folder.chmod(0o711)
     yield Place(folder, free_port())
     shutil.rmtree(folder)

@@ -69,9 +69,7 @@ def _programs(port: int) -> list[Program]:
         "celery --quiet -A memoryadmin worker -c 2 -n w@local "
         "--without-gossip --without-mingle --without-heartbeat"
     )
-    beat = (
-        f"celery --quiet -A memoryadmin beat --pidfile= -s {settings.CELERY_BEAT_SCHEDULE_FILENAME}"
-    )
+    beat = "celery --quiet -A memoryadmin beat --pidfile="
     return [
         Program(name, [sys.executable, "-m", *command.split()])
         for name, command in (("web", web), ("worker", worker), ("beat", beat))

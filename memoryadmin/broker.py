@@ -1,0 +1,41 @@
+"""Celery's transport for the queue in the database, connected by a whole DSN.
+
+The package's own client keeps five parameters of a DSN and pastes them together unquoted: it loses
+TLS and the app's role, and stumbles over a blank in the socket's path. So it gets a pool of ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kombu.transport import pgmq
+from pgmq import PGMQueue
+from psycopg_pool import ConnectionPool
+
+
+class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
+    def _create_pgmq_client(self) -> PGMQueue:
+        options = self.client.transport_options
+        pool = ConnectionPool(
+            options["conn_string"],
+            min_size=1,
+            max_size=options["pool_size"],
+            timeout=options["pool_timeout"],
+            name="queue",
+            open=True,
+        )
+        client = PGMQueue(
+            conn_string=options["conn_string"],
+            vt=options["visibility_timeout"],
+            init_extension=False,
+            pool=pool,
+        )
+        client._own_pool = True  # so that closing the client closes it
+        return client
+
+    def _get_notify_waiter(self) -> Any:
+        waiter: Any = self._notify_waiter or pgmq._NotifyWaiter(
+            self.client.transport_options["conn_string"]
+        )
+        self._notify_waiter = waiter
+        return waiter
