@@ -14,6 +14,8 @@ from psycopg_pool import ConnectionPool
 
 
 class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
+    _notify_waiter: Any
+
     def _create_pgmq_client(self) -> PGMQueue:
         options = self.client.transport_options
         pool = ConnectionPool(
@@ -34,8 +36,6 @@ class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
         return client
 
     def _get_notify_waiter(self) -> Any:
-        waiter: Any = self._notify_waiter or pgmq._NotifyWaiter(
-            self.client.transport_options["conn_string"]
-        )
-        self._notify_waiter = waiter
-        return waiter
+        if self._notify_waiter is None:
+            self._notify_waiter = pgmq._NotifyWaiter(self.client.transport_options["conn_string"])
+        return self._notify_waiter

@@ -14,12 +14,13 @@ from csp.constants import NONE, SELF
 
 from memoryadmin import dsn, keyfile
 from memoryadmin.lib import env
+from memoryadmin.postgres import data_folder
 
 # lets Django's generic classes be subscripted at run time, as mypy wants them
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env.text("MEMORYADMIN_DATA_DIR", str(BASE_DIR / "var"))).absolute()
+DATA_DIR = data_folder()
 
 # Local: one person's machine, reached by loopback only. Set by the embedded server and by `up`.
 LOCAL = env.flag("MEMORYADMIN_LOCAL", default=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ import psycopg
 import pytest
 from celery import Celery
 from django.db import transaction
+from kombu import Connection
 
 from episodes.models import FailedTask, Heartbeat
 from memoryadmin import failures, heartbeat
@@ -21,7 +24,7 @@ from memoryadmin.lib.jobs import delay_on_commit
 from memoryadmin.lib.roles import APP
 from tests import conftest
 from tests.memoryadmin import worker_tasks
-from tests.memoryadmin.running import Running, environment, eventually, running
+from tests.memoryadmin.running import Running, environment, eventually, free_port, running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,10 +36,11 @@ _NAME = "worker under test"
 
 
 @contextmanager
-def started(folder: Path, *, visibility_timeout: int) -> Iterator[Running]:
+def started(folder: Path, *, visibility_timeout: int, broker: str = "") -> Iterator[Running]:
     env = environment(
         folder,
         DATABASE_URL=conftest.test_dsn(application_name=_NAME),
+        CELERY_BROKER_URL=broker,
         MEMORYADMIN_LOCAL="1",
         MEMORYADMIN_VISIBILITY_TIMEOUT=str(visibility_timeout),
     )
@@ -186,6 +190,26 @@ def test_the_queue_is_used_as_the_app_over_whatever_the_dsn_says(
         row = channel.pgmq._execute_one("SELECT current_user, current_setting('application_name')")
 
     assert row == (APP, "it's a name")
+
+
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+def test_redis_carries_the_same_tasks(tmp_path: Path, queue: psycopg.Connection[Any]) -> None:
+    path, port = tmp_path / "note", free_port()
+    Path(f"{path}.go").touch()
+    broker = f"redis://127.0.0.1:{port}/0"
+    server = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with subprocess.Popen([*server, "--dir", str(tmp_path)], stdout=subprocess.DEVNULL) as redis:
+        try:
+            with (
+                started(tmp_path, visibility_timeout=60, broker=broker) as worker,
+                Connection(broker) as connection,
+            ):
+                app.send_task("tests.slow", kwargs={"path": str(path)}, connection=connection)
+                eventually(lambda: lines(path) == ["begun", "done"], within=60, show=worker.said)
+        finally:
+            redis.terminate()
+
+    assert depth(queue) == 0
 
 
 def test_signs_of_life_are_one_row_a_part_and_machine() -> None:

@@ -47,6 +47,20 @@ def test_a_command_on_a_server_never_migrated_says_what_to_do_first(server: Clus
         server_check.check(fresh, migrated=True)
 
 
+def test_a_login_that_may_create_roles_needs_nobody(server: Cluster) -> None:
+    as_admin(server, "postgres", "CREATE ROLE builder LOGIN CREATEROLE")
+    dsn = create_database(server, "built", owner="builder")
+    as_admin(server, "built", "CREATE EXTENSION vector")
+
+    prepare(dsn)
+    prepare(dsn)
+
+    with psycopg.connect(make_conninfo(dsn, options=f"-c role={APP}")) as connection:
+        connection.execute(f"SET LOCAL ROLE {ERASE}")
+    # roles belong to the server: the next test asks for them again
+    as_admin(server, "postgres", "DROP DATABASE built", f"DROP ROLE {APP}", f"DROP ROLE {ERASE}")
+
+
 def test_a_limited_login_is_told_step_by_step_what_to_ask_for(server: Cluster) -> None:
     """Each message's SQL is run as it stands, until nothing is missing."""
     create_database(server, "theirs")

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             assets.collect_if_changed()
             connections.close_all()
             if not no_demo:
-                self.stdout.write("There is no demo data in this version; it starts empty.")
+                self.stdout.write("This version has no demo data.")
             supervisor = Supervisor(_programs(port), environment=_environment(), say=self._say)
             supervisor.run(watch=Watch(f"http://{HOST}:{port}", say=self._say))
 
