@@ -42,6 +42,8 @@ def main(arguments: list[str]) -> int:
     except _REFUSALS as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     return 0
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memoryadmin import roles, server_check
-from memoryadmin.cluster import SUPERUSER, Cluster
+from memoryadmin.cluster import SUPERUSER, Cluster, ClusterError
 from memoryadmin.lib import env
 from memoryadmin.lib.roles import APP, OWNER
 
@@ -53,7 +53,13 @@ def embedded() -> EmbeddedServer | None:
 class EmbeddedServer:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "postgres"
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ClusterError(
+                f"the data folder {data_dir} cannot be used ({error.strerror}); "
+                f"choose another one with MEMORYADMIN_DATA_DIR"
+            ) from None
         self._cluster = Cluster(self.folder)
         self.owner_dsn = self._cluster.dsn(user=OWNER, dbname=NAME)
         self.app_dsn = self._cluster.dsn(user=APP, dbname=NAME)

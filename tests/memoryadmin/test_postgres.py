@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from memoryadmin import postgres
-from memoryadmin.cluster import Cluster
+from memoryadmin.cluster import Cluster, ClusterError
 from memoryadmin.lib.processes import working_in
 from memoryadmin.lib.roles import APP, ERASE, OWNER
 from memoryadmin.postgres import EmbeddedServer
@@ -170,6 +170,14 @@ def test_the_environment_names_the_server_inside_and_is_restored_outside(
         assert str(folder) in dsn
 
     assert dict(os.environ) == before
+
+
+def test_a_data_folder_that_cannot_be_made_is_said_so(folder: Path) -> None:
+    file = folder / "file"
+    file.touch()
+
+    with pytest.raises(ClusterError, match=f"the data folder {file} cannot be used"):
+        EmbeddedServer(file)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
