@@ -19,13 +19,17 @@ JSONObject = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever acts, as text that outlives accounts and keys; `role` as it was at that time."""
+    """Whoever acts, as text that outlives accounts and keys; `role` as it was at that time.
+
+    `request_id` is ours; `sent_request_id` is a caller's text and goes where it can be erased.
+    """
 
     name: str
     kind: ActorKind
     role: str = ""
     key_prefix: str = ""
     request_id: str = ""
+    sent_request_id: str = ""
     route: str = ""
     address_hash: str = ""
 
@@ -33,9 +37,9 @@ class Actor:
 SYSTEM = Actor(name="system", kind=ActorKind.SYSTEM)
 
 
-def payload_digest(salt: bytes, payload: JSONObject) -> bytes:
-    """Return sha256(salt || canonical JSON), the form that an audit entry commits to."""
-    return hashlib.sha256(salt + orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)).digest()
+def payload_digest(salt: bytes, canonical: str) -> bytes:
+    """Return sha256(salt || canonical JSON text), which an audit entry commits to."""
+    return hashlib.sha256(salt + canonical.encode()).digest()
 
 
 def record(
@@ -53,7 +57,14 @@ def record(
     """Append an audit entry and its erasable payload to the caller's transaction."""
     if not transaction.get_connection().in_atomic_block:
         raise AuditOutsideTransactionError(verb)
-    payload = {"reason": reason, "before": dict(before or {}), "after": dict(after or {})}
+    payload: dict[str, object] = {
+        "reason": reason,
+        "before": dict(before or {}),
+        "after": dict(after or {}),
+    }
+    if actor.sent_request_id:
+        payload["sent_request_id"] = actor.sent_request_id
+    canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS).decode()
     salt = secrets.token_bytes(16)
     entry = AuditEntry.objects.create(
         app=app,
@@ -65,9 +76,9 @@ def record(
         target_kind=target_kind,
         target_id=str(target_id),
         request_id=actor.request_id,
-        payload_digest=payload_digest(salt, payload),
+        payload_digest=payload_digest(salt, canonical),
     )
     AuditPayload.objects.create(
-        entry_id=entry.id, app=app, user_id=user_id, salt=salt, payload=payload
+        entry_id=entry.id, app=app, user_id=user_id, salt=salt, canonical=canonical
     )
     return entry

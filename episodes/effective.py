@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -27,17 +26,17 @@ class Statement(Protocol):
     @property
     def retracts(self) -> UUID | None: ...
     @property
-    def at(self) -> datetime: ...
+    def seq(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """`source` None: nobody has said anything. `reviewed_revision` None: no person has judged."""
+    """`source` None: nobody has said anything. `reviewed`: the revisions that people judged."""
 
     outcome: str
     source: str | None
     contradicted: bool
-    reviewed_revision: int | None
+    reviewed: frozenset[int]
 
 
 def _rank(source: str) -> int:
@@ -45,19 +44,27 @@ def _rank(source: str) -> int:
     return AUTHORITIES.index(OutcomeSource(source)) if source in AUTHORITIES else len(AUTHORITIES)
 
 
-def effective_outcome(statements: Iterable[Statement]) -> Effective:
+def effective_outcome(statements: Iterable[Statement], *, served: int) -> Effective:
     """Return the latest unretracted statement of the highest authority present.
 
     A later statement of lower authority never changes it; one that disagrees is a contradiction.
+    What a revision newer than the one `served` brought along counts only once that is served: it
+    may be held, and its claim says nothing about what is shown.
     """
     every = list(statements)
     retracted = {entry.retracts for entry in every if entry.retracts is not None}
     standing = sorted(
-        (entry for entry in every if entry.retracts is None and entry.id not in retracted),
-        key=lambda entry: (entry.at, entry.id),
+        (
+            entry
+            for entry in every
+            if entry.retracts is None
+            and entry.id not in retracted
+            and (entry.revision <= served or entry.source in REVIEW_SOURCES)
+        ),
+        key=lambda entry: entry.seq,
     )
     if not standing:
-        return Effective(Outcome.UNKNOWN, None, contradicted=False, reviewed_revision=None)
+        return Effective(Outcome.UNKNOWN, None, contradicted=False, reviewed=frozenset())
 
     highest = min(_rank(entry.source) for entry in standing)
     holds = [entry for entry in standing if _rank(entry.source) == highest][-1]
@@ -65,10 +72,10 @@ def effective_outcome(statements: Iterable[Statement]) -> Effective:
     contradicted = any(
         _rank(entry.source) > highest and entry.outcome != holds.outcome for entry in later
     )
-    reviews = [entry.revision for entry in standing if entry.source in REVIEW_SOURCES]
+    reviewed = frozenset(entry.revision for entry in standing if entry.source in REVIEW_SOURCES)
     return Effective(
         outcome=holds.outcome or Outcome.UNKNOWN,
         source=holds.source,
         contradicted=contradicted,
-        reviewed_revision=max(reviews, default=None),
+        reviewed=reviewed,
     )

@@ -33,6 +33,12 @@ class Scope(TextChoices):
     ORG = "org"
 
 
+class SearchedScope(TextChoices):
+    USER = "user"
+    ORG = "org"
+    BOTH = "both"
+
+
 class State(TextChoices):
     OPEN = "open"
     COMPLETED = "completed"
@@ -63,7 +69,6 @@ class BlockKind(TextChoices):
     HELD = "held"
     WITHDRAWN = "withdrawn"
     LEGAL = "legal"
-    ERASING = "erasing"
 
 
 class LessonSource(TextChoices):

@@ -15,5 +15,9 @@ class AlreadyRetractedError(Exception):
     """The outcome entry has been taken back before."""
 
 
+class NotRetractableError(Exception):
+    """A retraction is not taken back; the outcome is stated anew."""
+
+
 class AuditOutsideTransactionError(RuntimeError):
     """An audit row must be written in the transaction of the change that it records."""

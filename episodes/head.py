@@ -6,7 +6,15 @@ from uuid import UUID
 
 from episodes.effective import effective_outcome
 from episodes.enums import IndexState, RecallState, ReviewState
-from episodes.models import Block, Episode, EpisodeRevision, EpisodeVector, OutcomeEntry
+from episodes.models import (
+    Block,
+    Episode,
+    EpisodeRevision,
+    EpisodeVector,
+    OutcomeEntry,
+    Serving,
+)
+from memoryadmin.lib import clock
 
 # Copied from the served revision, because search filters or ranks by them.
 SERVED_COLUMNS = (
@@ -27,11 +35,12 @@ def lock_head(*, app_id: int, episode_id: UUID) -> Episode:
 
 def refresh_head(head: Episode) -> None:
     """Bring the cached outcome, review and recall state in line with entries and blocks."""
-    effective = effective_outcome(OutcomeEntry.objects.filter(app_id=head.app_id, episode=head))
+    entries = OutcomeEntry.objects.filter(app_id=head.app_id, episode=head)
+    effective = effective_outcome(entries, served=head.revision)
     head.outcome = effective.outcome
     head.outcome_source = effective.source
     head.contradicted = effective.contradicted
-    head.review_state = _review_state(head, effective.reviewed_revision)
+    head.review_state = _review_state(head, effective.reviewed)
     head.recall_state = _recall_state(head)
     head.save(update_fields=STATE_COLUMNS)
 
@@ -57,10 +66,22 @@ def serve_if_ready(head: Episode, revision: int) -> bool:
 
 
 def show_revision(head: Episode, revision: EpisodeRevision) -> None:
-    """Point the (unsaved) head at a revision, with the columns that search reads."""
+    """Point the (unsaved) head at a revision, with the columns that search reads, and note from
+    when on it is the one served."""
     for column in SERVED_COLUMNS:
         setattr(head, column, getattr(revision, column))
     head.revision = revision.revision
+    now = clock.now()
+    Serving.objects.filter(app_id=head.app_id, episode=head, served_to__isnull=True).update(
+        served_to=now
+    )
+    Serving.objects.create(
+        app_id=head.app_id,
+        episode_id=head.id,
+        user_id=head.user_id,
+        revision=revision.revision,
+        served_from=now,
+    )
 
 
 def _has_vector(head: Episode, revision: int) -> bool:
@@ -75,12 +96,13 @@ def _is_held(head: Episode, revision: int) -> bool:
     ).exists()
 
 
-def _review_state(head: Episode, reviewed_revision: int | None) -> ReviewState:
-    if reviewed_revision is None:
-        return ReviewState.UNREVIEWED
-    if reviewed_revision >= head.revision:
+def _review_state(head: Episode, reviewed: frozenset[int]) -> ReviewState:
+    """A review binds to the revision that it judged."""
+    if head.revision in reviewed:
         return ReviewState.REVIEWED
-    return ReviewState.CHANGED_AFTER_REVIEW
+    if any(revision < head.revision for revision in reviewed):
+        return ReviewState.CHANGED_AFTER_REVIEW
+    return ReviewState.UNREVIEWED
 
 
 def _recall_state(head: Episode) -> RecallState:

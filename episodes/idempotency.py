@@ -13,6 +13,7 @@ its session), and nothing of a refused request is stored.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -61,9 +62,10 @@ class Kept:
 
 
 def claim_request(
-    *, app_id: int, key_prefix: str, key: str, request: bytes, user_id: str | None
+    *, app_id: int, key_prefix: str, key: str, request: bytes, user_ids: Sequence[str] = ()
 ) -> Claim | Kept:
-    """Claim a request, or return the answer it had. `request` identifies what was asked.
+    """Claim a request, or return the answer it had. `request` identifies what was asked, `user_ids`
+    are the subjects that it names.
 
     Raises KeyReusedError, InProgressError. Outside a transaction: others must see the claim.
     """
@@ -73,7 +75,7 @@ def claim_request(
         key_prefix=key_prefix,
         key_hash=hashlib.sha256(key.encode()).digest(),
         body_hash=hashlib.sha256(request).digest(),
-        user_id=user_id,
+        user_ids=list(user_ids),
         created_at=now,
     )
     IdempotencyRecord.objects.bulk_create([record], ignore_conflicts=True)
@@ -100,7 +102,7 @@ def _take_over(found: IdempotencyRecord, record: IdempotencyRecord) -> Claim:
     taken = IdempotencyRecord.objects.filter(id=found.id, created_at=found.created_at).update(
         created_at=record.created_at,
         body_hash=record.body_hash,
-        user_id=record.user_id,
+        user_ids=record.user_ids,
         status=None,
         answer=None,
     )

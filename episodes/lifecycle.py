@@ -12,11 +12,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
 
 from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import BlockKind, IndexState, Outcome, OutcomeSource, State
-from episodes.exceptions import AlreadyRetractedError
+from episodes.exceptions import AlreadyRetractedError, NotRetractableError
 from episodes.head import SERVED_COLUMNS, lock_head, refresh_head, serve_if_ready, show_revision
 from episodes.models import Block, Episode, EpisodeRevision, OutcomeEntry
 from memoryadmin.lib import clock, ids
@@ -28,7 +30,7 @@ PROGRESS_COLUMNS = ("high_sequence", "high_n_events", "high_last_event_at", "las
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """How an episode ended, according to `source`. `revision` None: the newest one written."""
+    """How an episode ended, according to `source`. `revision` None: the one that is served."""
 
     outcome: str
     source: str
@@ -51,15 +53,17 @@ def record_evidence(
 ) -> Episode:
     """Write what one session brought: a revision, a statement, a hold, the completion, or some.
 
-    `head` is locked by the caller. The first revision is shown at once (pending, found by text);
-    a later one only when it has its vector and is not held.
+    `head` is locked by the caller. The first revision is shown at once (pending, found by text),
+    and so is one that follows while the shown one waits for its vector, too. Otherwise a later
+    one takes its place only when it has its vector; a held one never.
     """
     columns = ["n_revisions", *PROGRESS_COLUMNS]
     if revision is not None:
         revision.save(force_insert=True)
         head.n_revisions = revision.revision
         columns += DESCRIPTIVE_COLUMNS
-        if revision.revision == 1:
+        is_waiting = head.index_state == IndexState.PENDING and held_reason is None
+        if revision.revision == 1 or is_waiting:
             show_revision(head, revision)
             columns += [*SERVED_COLUMNS, "revision"]
     if statement is not None:
@@ -126,7 +130,10 @@ def state_outcome(*, episode: Episode, statement: Statement, actor: Actor) -> Ou
 
 @transaction.atomic
 def retract_outcome(*, entry: OutcomeEntry, actor: Actor, reason: str = "") -> OutcomeEntry:
-    """Take a statement back. Raises AlreadyRetractedError if somebody did before."""
+    """Take a statement back. Raises AlreadyRetractedError if somebody did before, and
+    NotRetractableError for a retraction: who regrets one states the outcome anew."""
+    if entry.retracts is not None:
+        raise NotRetractableError(str(entry.id))
     head = lock_head(app_id=entry.app_id, episode_id=entry.episode_id)
     try:
         with transaction.atomic():
@@ -134,6 +141,7 @@ def retract_outcome(*, entry: OutcomeEntry, actor: Actor, reason: str = "") -> O
                 app_id=head.app_id,
                 episode_id=head.id,
                 user_id=head.user_id,
+                seq=_next_seq(head),
                 revision=entry.revision,
                 source=entry.source,
                 retracts=entry.id,
@@ -183,7 +191,9 @@ def lift_block(*, block: Block, actor: Actor, reason: str = "") -> bool:
     """Close one block; other changes' blocks stay. Return False if it was closed already."""
     head = lock_head(app_id=block.app_id, episode_id=block.episode_id)
     closed = Block.objects.filter(id=block.id, app_id=head.app_id, closed_at__isnull=True).update(
-        closed_at=clock.now(), closed_by=actor.name[:200]
+        # hosts' clocks differ, and no interval ends before it began
+        closed_at=Greatest(clock.now(), F("opened_at")),
+        closed_by=actor.name[:200],
     )
     if not closed:
         return False
@@ -216,7 +226,8 @@ def _append_statement(head: Episode, statement: Statement, *, actor: Actor) -> O
         app_id=head.app_id,
         episode_id=head.id,
         user_id=head.user_id,
-        revision=statement.revision or head.n_revisions,
+        seq=_next_seq(head),
+        revision=statement.revision or head.revision,
         outcome=Outcome(statement.outcome),
         source=OutcomeSource(statement.source),
         score=statement.score,
@@ -225,6 +236,13 @@ def _append_statement(head: Episode, statement: Statement, *, actor: Actor) -> O
         stated_by=actor.name[:200],
         key_prefix=actor.key_prefix,
     )
+
+
+def _next_seq(head: Episode) -> int:
+    """Count a statement. The caller holds the row lock, so the order is that of the commits."""
+    head.n_entries += 1
+    head.save(update_fields=["n_entries"])
+    return head.n_entries
 
 
 def _follow(

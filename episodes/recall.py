@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,10 +13,12 @@ from psycopg.types.numeric import Int8
 
 from episodes import search as statement
 from episodes.enums import Arm, LessonSource, RecallMode, Scope
+from episodes.ingest.storable import Storable
 from episodes.keys import Caller
 from episodes.lesson import template_lesson
 from episodes.query import Query, read_query
 from episodes.render import render_context, render_memory
+from episodes.tombstones import lock_id, subject_hash
 from episodes.toolsets import kind_of
 from memoryadmin.lib import clock, ids
 
@@ -46,15 +49,21 @@ class Filters:
     until: datetime | None = None
     min_review: str | None = None
 
-    def asked(self) -> dict[str, object]:
-        """Return the parameters of the filters that are set, by the statement's names."""
-        named: dict[str, object] = {
+    def asked(self, storable: Callable[[str], str]) -> dict[str, Any]:
+        """Return the parameters of the filters that are set, by the statement's names.
+
+        Texts go through what episodes' own went through, so that they compare.
+        """
+        texts = {
             "issue_type": self.issue_type,
             "agent": self.agent_id,
             "task_id": self.task_id,
             "tool": self.tool,
             "error": self.error,
-            "tags": list(self.tags) or None,
+        }
+        named: dict[str, object] = {
+            **{name: None if text is None else storable(text) for name, text in texts.items()},
+            "tags": [storable(tag) for tag in self.tags] or None,
             "outcome": list(self.outcome) or None,
             "since": self.since,
             "until": self.until,
@@ -97,7 +106,7 @@ def search(*, caller: Caller, request: SearchRequest, request_id: str) -> dict[s
     served = [] if arm == Arm.CONTROL else found
     memories = [_memory(row, with_content=not request.dry_run) for row in served]
     answer: dict[str, object] = {
-        "recall_id": None if request.dry_run else values["recall"],
+        "recall_id": None if request.dry_run or rows[0]["erased"] else values["recall"],
         "arm": arm,
         "recall_mode": RecallMode.APPROXIMATE if rows[0]["cut"] else RecallMode.EXACT,
         "degraded": query.degraded,
@@ -134,7 +143,10 @@ def parameters(
     """
     now = clock.now()
     profile = caller.profile
-    filters = request.filters.asked()
+    storable = Storable(request.user_id).value
+    filters = request.filters.asked(storable)
+    own_toolset = [request.toolset_version] if request.toolset_version else []
+    hashed = subject_hash(app_id=caller.app_id, user_id=request.user_id)
     own_session = {} if request.session_id is None else {"session": request.session_id}
     return {
         **filters,
@@ -142,22 +154,25 @@ def parameters(
         **{name: getattr(profile, name) for name in statement.CONSTANTS},
         "app": Int8(caller.app_id),
         # Nothing is shared with the organisation yet: its scope holds no rows.
+        "subject_hash": hashed,
+        "subject_lock": Int8(lock_id(hashed)),
         "subject": None if request.scope == Scope.ORG else request.user_id,
         "now": now,
         "cutoff": now - timedelta(days=caller.retention_days),
         "window": Int8(profile.window),
         "limit": Int8(min(request.limit or profile.max_results, profile.max_results)),
         "include_failures": request.include_failures,
-        "agent_id": request.agent_id,
-        "toolset_version": request.toolset_version,
-        "toolset_kind": kind_of(request.toolset_version),
+        "agent_id": storable(request.agent_id),
+        "toolset_version": storable(request.toolset_version),
+        "own_versions": own_toolset,
+        "own_kinds": [kind_of(version) for version in own_toolset],
         "words": list(query.words),
         "tokens": list(query.tokens),
         "generation": Int8(caller.generation.id) if caller.generation else None,
         "recall": ids.new_id(),
         "user": request.user_id,
         "own_session": request.session_id,
-        "invocation": request.invocation_id,
+        "invocation": None if request.invocation_id is None else storable(request.invocation_id),
         "scope": request.scope,
         "query": query.text,
         "filters": orjson.dumps(filters).decode(),

@@ -61,10 +61,10 @@ CONSTANTS = (
 ORDER = "score DESC, similarity DESC NULLS LAST, completed_at DESC, id DESC"
 
 TOOLSETS = f"""
-    SELECT array_append(coalesce(array_agg(t.version), '{{}}'), %(toolset_version)s::text) AS versions,
-        array_append(coalesce(array_agg(t.hash_kind), '{{}}'), %(toolset_kind)s::text) AS kinds
+    SELECT coalesce(array_agg(t.version), '{{}}') || %(own_versions)s::text[] AS versions,
+        coalesce(array_agg(t.hash_kind), '{{}}') || %(own_kinds)s::text[] AS kinds
     FROM episodes_toolset t
-    WHERE t.app_id = %(app)s AND (%(agent_id)s::text = '' OR t.agent_id = %(agent_id)s)
+    WHERE t.app_id = %(app)s AND (%(agent_id)s::text = '' OR t.agent_id IN ('', %(agent_id)s))
         AND t.retired_at IS NULL
         AND t.last_used_at > %(now)s::timestamptz - interval '{TOOLSET_USE_DAYS} days'
 """
@@ -127,30 +127,35 @@ WITH asked AS MATERIALIZED (
     SELECT string_agg(phraseto_tsquery('simple', word)::text, ' | ')::tsquery AS words
     FROM unnest(%(words)s::text[]) word
 ), cur AS MATERIALIZED ({TOOLSETS}
+), erased AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
+        AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
+), scope AS MATERIALIZED (
+    SELECT h.app_id, h.id, h.revision, h.completed_at, h.outcome, h.outcome_source,
+        h.recorded_outcome, h.procedure_key, h.toolset_version, h.toolset_kind, h.review_state,
+        row_number() OVER (ORDER BY h.completed_at DESC, h.id DESC) AS newest
+    FROM episodes_episode h
+    WHERE h.app_id = %(app)s AND h.user_id = %(subject)s AND h.scope = 'user'
+        AND h.state = 'completed' AND h.recall_state = 'recallable'
+        AND h.completed_at > %(cutoff)s AND NOT (SELECT yes FROM erased){head}
+    ORDER BY h.completed_at DESC, h.id DESC LIMIT %(window)s + 1
 ), measured AS MATERIALIZED (
     SELECT h.*, {OUTCOME_WEIGHT} AS outcome_weight, {TOOLSET_RELATION} AS toolset,
         h.outcome = 'failure' OR h.recorded_outcome = 'failure' AS failed,
         greatest(extract(epoch FROM %(now)s::timestamptz - h.completed_at)::float8, 0::float8)
             / 86400::float8 AS age_days,
         {similarity} AS similarity, {TEXT} AS text
-    FROM (
-        SELECT h.app_id, h.id, h.revision, h.completed_at, h.outcome, h.outcome_source,
-            h.recorded_outcome, h.procedure_key, h.toolset_version, h.toolset_kind, h.review_state
-        FROM episodes_episode h
-        WHERE h.app_id = %(app)s AND h.user_id = %(subject)s AND h.scope = 'user'
-            AND h.state = 'completed' AND h.recall_state = 'recallable'
-            AND h.completed_at > %(cutoff)s{head}
-        ORDER BY h.completed_at DESC, h.id DESC LIMIT %(window)s::bigint + 1
-    ) h CROSS JOIN cur
+    FROM scope h CROSS JOIN cur
     JOIN episodes_episoderevision r
         ON r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision{revision}
     {vectors}
+    WHERE h.newest <= %(window)s
 ), weighed AS (
     SELECT m.*, greatest(similarity, text) AS relevance,
         CASE toolset WHEN 'current' THEN %(toolset_current)s::float8
             WHEN 'other' THEN %(toolset_other)s::float8
             ELSE %(toolset_unknown)s::float8 END AS toolset_weight,
-        exp(-age_days / %(decay_days)s::float8) AS decay
+        exp(greatest(-age_days / %(decay_days)s::float8, -700::float8)) AS decay
     FROM measured m
 ), scored AS MATERIALIZED (
     SELECT w.*, relevance * outcome_weight * toolset_weight * decay AS score,
@@ -183,25 +188,27 @@ WITH asked AS MATERIALIZED (
         '[]') AS list
     FROM near n
 ), counted AS MATERIALIZED (
-    SELECT least(count(*), %(window)s)::int AS candidates, count(*) > %(window)s AS cut
-    FROM measured
+    SELECT (SELECT count(*) FROM measured)::int AS candidates,
+        (SELECT count(*) FROM scope) > %(window)s AS cut
 ){LOG if log else ""}
-SELECT counted.candidates, counted.cut, excluded.list AS excluded, winners.*
-FROM counted CROSS JOIN excluded LEFT JOIN winners ON true ORDER BY winners.rank
+SELECT counted.candidates, counted.cut, erased.yes AS erased, excluded.list AS excluded, winners.*
+FROM counted CROSS JOIN excluded CROSS JOIN erased LEFT JOIN winners ON true ORDER BY winners.rank
 """
 
 
 LOG = """, logged AS (
     INSERT INTO episodes_recall (app_id, recalled_at, id, user_id, session_id, invocation_id,
         agent_id, scope, query, query_tokens, filters, toolset_version, result_limit, profile,
+        minimum, text_minimum, failure_threshold, "window", cutoff, include_failures,
         generation_id, arm, mode, degraded, explained, candidates, n_hits, excluded, key_prefix,
         request_id)
     SELECT %(app)s, %(now)s, %(recall)s, %(user)s, %(own_session)s, %(invocation)s, %(agent_id)s,
         %(scope)s, %(query)s, %(tokens)s::text[], %(filters)s::jsonb, %(toolset_version)s::text,
-        %(limit)s, %(profile)s, %(generation)s, %(arm)s,
+        %(limit)s, %(profile)s, %(minimum)s, %(text_minimum)s, %(failure_threshold)s, %(window)s,
+        %(cutoff)s, %(include_failures)s, %(generation)s, %(arm)s,
         CASE WHEN cut THEN 'approximate' ELSE 'exact' END, %(degraded)s, %(explained)s, candidates,
         (SELECT count(*) FROM top), excluded.list, %(key_prefix)s, %(request_id)s
-    FROM counted CROSS JOIN excluded
+    FROM counted CROSS JOIN excluded CROSS JOIN erased WHERE NOT erased.yes
 ), hits AS (
     INSERT INTO episodes_recallhit (app_id, recalled_at, recall_id, rank, served, user_id,
         episode_id, revision, scope, content_hash, outcome, outcome_source, reviewed, completed_at,
@@ -214,20 +221,26 @@ LOG = """, logged AS (
 )"""
 
 
+LOCK = "SELECT pg_advisory_xact_lock_shared(%(subject_lock)s)"
+
+
 def run(
     *, vector: QueryVector | None, log: bool, filters: frozenset[str], parameters: Mapping[str, Any]
 ) -> list[DictRow]:
     """Execute the statement on this thread's connection: one row a winner, or one without `id`.
 
-    A psycopg cursor of its own, because Django's binds on the client and so never prepares. It
-    is the same connection and transaction; outside one, the statement commits by itself.
+    A psycopg cursor of its own, because Django's binds on the client and so never prepares. The
+    subject's shared lock goes before it, in the same round trip and transaction: an erasure that
+    has begun is seen by the statement, and one that begins waits for what it logs.
     """
+    values = parameters if vector is None else {**parameters, "vector": vector}
     connection.ensure_connection()
-    with psycopg.Cursor(connection.connection, row_factory=dict_row) as cursor:
+    own: psycopg.Connection[Any] = connection.connection
+    with psycopg.Cursor(own) as lock, psycopg.Cursor(own, row_factory=dict_row) as cursor:
         adapt(cursor)
-        cursor.execute(
-            statement(vector=vector is not None, log=log, filters=filters),
-            {**parameters, "vector": vector} if vector is not None else parameters,
-            prepare=True,
-        )
+        with own.pipeline(), own.transaction():
+            lock.execute(LOCK, parameters, prepare=True)
+            cursor.execute(
+                statement(vector=vector is not None, log=log, filters=filters), values, prepare=True
+            )
         return cursor.fetchall()

@@ -17,6 +17,16 @@ def subject_hash(*, app_id: int, user_id: str) -> bytes:
     return hmac.digest(settings.HASH_KEY.encode(), f"{app_id}\0{user_id}".encode(), hashlib.sha256)
 
 
+def key_id() -> str:
+    """Return what tells one hash key from another, and nothing about it."""
+    return hashlib.sha256(b"memoryadmin hash key" + settings.HASH_KEY.encode()).hexdigest()[:16]
+
+
+def lock_id(hashed: bytes) -> int:
+    """Return the advisory lock under which a subject is written to (shared) or erased."""
+    return int.from_bytes(hashed[:8], "big", signed=True)
+
+
 def refuse_erased(*, app_id: int, user_id: str) -> None:
     """Raise SubjectErasedError for an erased subject. Belongs into the writing transaction.
 
@@ -25,9 +35,8 @@ def refuse_erased(*, app_id: int, user_id: str) -> None:
     statements, because one would read the tombstones in a snapshot older than its lock.
     """
     hashed = subject_hash(app_id=app_id, user_id=user_id)
-    lock = int.from_bytes(hashed[:8], "big", signed=True)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock])
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock_id(hashed)])
     if Tombstone.objects.filter(
         app_id=app_id, subject_hash=hashed, readmitted_at__isnull=True
     ).exists():

@@ -7,8 +7,11 @@ declared, is not retired and was used within a week (episodes/search.py reads it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from episodes import audit
 from episodes.audit import Actor
@@ -17,6 +20,9 @@ from episodes.toolset_hash import Tool, hash_tools, kind_of
 from memoryadmin.lib import clock
 
 __all__ = ["UnknownToolsetError", "declare_toolset", "kind_of", "retire_toolset"]
+
+# Out of use for so long, a toolset is no longer current (episodes/search.py reads it so).
+USE = timedelta(days=7)
 
 
 class UnknownToolsetError(Exception):
@@ -27,17 +33,18 @@ class UnknownToolsetError(Exception):
 def declare_toolset(
     *, app: App, tools: Sequence[Tool], actor: Actor, agent_id: str = "", version: str = ""
 ) -> tuple[Toolset, bool]:
-    """Make a toolset current; return it and whether it was not so before.
+    """Make a toolset current; return its standing and whether that is new.
 
-    `version` is the caller's own name for it; by default it is the hash of the tools. Declaring a
-    retired version again brings it back. Raises DuplicateToolError.
+    `version` is the caller's own name for it; by default it is the hash of the tools. A version
+    that was retired, or out of use, stands anew. Raises DuplicateToolError.
     """
     hashed = hash_tools(tools)
     now = clock.now()
-    declared, is_new = Toolset.objects.select_for_update().get_or_create(
-        app=app,
-        agent_id=agent_id,
-        version=version or hashed.version,
+    named = {"app": app, "agent_id": agent_id, "version": version or hashed.version}
+    _end_disused(now, **named)
+    standing, is_new = Toolset.objects.select_for_update().get_or_create(
+        **named,
+        retired_at=None,
         defaults={
             "hash_kind": kind_of(version) if version else hashed.hash_kind,
             "tools": [tool.name for tool in tools],
@@ -46,13 +53,20 @@ def declare_toolset(
             "last_used_at": now,
         },
     )
-    was_retired = declared.retired_at is not None
-    if not is_new:
-        declared.last_used_at, declared.retired_at = now, None
-        declared.save(update_fields=["last_used_at", "retired_at"])
-    if is_new or was_retired:
-        _record(declared, verb="toolset.declared", actor=actor)
-    return declared, is_new or was_retired
+    if is_new:
+        _record(standing, verb="toolset.declared", actor=actor)
+    else:
+        standing.last_used_at = max(standing.last_used_at, now)
+        standing.save(update_fields=["last_used_at"])
+    return standing, is_new
+
+
+def _end_disused(now: datetime, **named: Any) -> None:
+    """Let a standing that went out of use end when it did, before its version stands anew."""
+    out_of_use = now - USE
+    Toolset.objects.filter(**named, retired_at=None, last_used_at__lte=out_of_use).update(
+        retired_at=F("last_used_at") + USE
+    )
 
 
 @transaction.atomic
@@ -61,20 +75,20 @@ def retire_toolset(
 ) -> list[Toolset]:
     """Retire a version for one agent, or with None for every agent that declared it.
 
-    Retiring again changes nothing. Raises UnknownToolsetError.
+    Return what stood last, by agent. Retiring again changes nothing. Raises UnknownToolsetError.
     """
     declared = Toolset.objects.select_for_update().filter(app=app, version=version)
     if agent_id is not None:
         declared = declared.filter(agent_id=agent_id)
-    found = list(declared.order_by("agent_id"))
-    if not found:
+    latest = {toolset.agent_id: toolset for toolset in declared.order_by("declared_at", "id")}
+    if not latest:
         raise UnknownToolsetError
-    for toolset in found:
+    for toolset in latest.values():
         if toolset.retired_at is None:
             toolset.retired_at = clock.now()
             toolset.save(update_fields=["retired_at"])
             _record(toolset, verb="toolset.retired", actor=actor)
-    return found
+    return [latest[agent] for agent in sorted(latest)]
 
 
 def _record(toolset: Toolset, *, verb: str, actor: Actor) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
-
-from episodes.enums import BlockKind
 from episodes.models import Block, Episode, EpisodeRevision, OutcomeEntry
-from memoryadmin.lib import clock
 
 HEAD = [
     "scope",
@@ -66,14 +61,11 @@ def read_trace(
 ) -> dict[str, Any] | None:
     """Return an episode of the app, in the shape of GET /episodes/{id}, or None.
 
-    None also for one that has expired, is being erased, or belongs to another subject than
-    `user_id`, if that is given.
+    None also for one that has expired, or that belongs to another subject than `user_id`, if that
+    is given.
     """
-    cutoff = clock.now() - timedelta(days=retention_days)
-    heads = Episode.objects.filter(
-        Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff), app_id=app_id, id=episode_id
-    ).select_related("app")
-    head = heads.first()
+    heads = Episode.objects.filter(app_id=app_id, id=episode_id).unexpired(retention_days)
+    head = heads.select_related("app").first()
     if head is None or (user_id is not None and head.user_id != user_id):
         return None
     blocks = list(
@@ -81,22 +73,22 @@ def read_trace(
         .order_by("opened_at", "id")
         .values_list("kind", flat=True)
     )
-    if BlockKind.ERASING in blocks:
-        return None
-    served = EpisodeRevision.objects.get(pk=(app_id, head.id, head.revision))
+    # an open episode may have no evidence yet
+    served = EpisodeRevision.objects.filter(pk=(app_id, head.id, head.revision)).first()
+    evidence = served or EpisodeRevision(steps=[])
     return {
         "episode_id": head.id,
         "app": head.app.name,
         "blocks": list(dict.fromkeys(blocks)),
         **{name: getattr(head, name) for name in HEAD},
-        **{name: getattr(served, name) for name in EVIDENCE},
+        **{name: getattr(evidence, name) for name in EVIDENCE},
         "outcomes": _entries(head),
         "revisions": _revisions(head),
     }
 
 
 def _entries(head: Episode) -> list[dict[str, Any]]:
-    entries = OutcomeEntry.objects.filter(app_id=head.app_id, episode=head).order_by("at", "id")
+    entries = OutcomeEntry.objects.filter(app_id=head.app_id, episode=head).order_by("seq")
     return [
         {"entry_id": entry["id"], **{name: entry[name] for name in ENTRY}}
         for entry in entries.values("id", *ENTRY)

@@ -24,7 +24,7 @@ def close_idle(*, limit: int = BATCH) -> int:
     idle = ExpressionWrapper(
         F("app__idle_seconds") * Value(timedelta(seconds=1)), output_field=DurationField()
     )
-    open_episodes = Episode.objects.filter(state=State.OPEN)
+    open_episodes = Episode.objects.filter(state=State.OPEN, revision__gte=1)
     due = open_episodes.filter(last_activity_at__lt=Value(clock.now()) - idle)
     closed = 0
     for episode_id, app_id in due.order_by("last_activity_at").values_list("id", "app_id")[:limit]:

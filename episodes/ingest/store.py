@@ -7,8 +7,8 @@ from several workers at once. The head's row lock puts them in a row; the furthe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchVector
@@ -18,15 +18,18 @@ from django.db.models import Value
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
-from episodes.enums import LessonSource, Outcome, OutcomeSource, Scope, State
+from episodes.enums import LessonSource, Outcome, OutcomeSource, State
 from episodes.exceptions import LifecycleOpenError
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
+from episodes.ingest.position import Position, furthest_of
 from episodes.ingest.registry import parse
+from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.lesson import template_lesson
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, EpisodeRevision, OutcomeEntry, Toolset
+from episodes.screen import looks_like_instruction
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
@@ -82,6 +85,7 @@ def write_session(
     Raises MalformedSessionError or UnknownFormatError (nothing is stored), SubjectErasedError,
     LifecycleOpenError.
     """
+    write = _storable(write)
     evidence = build_evidence(
         parse(write.format, write.session),
         whitelist=Whitelist.from_json(app.argument_whitelist),
@@ -94,29 +98,46 @@ def write_session(
         refuse_erased(app_id=app.id, user_id=write.user_id)
         if isinstance(evidence, Ignored):
             return SessionAnswer("ignored", evidence.reason, stripped=evidence.stripped)
-        head, is_new = _claim_head(app, write)
-        return _Offer(app, write, evidence, actor, may_verify).store(head, is_new=is_new)
+        head = _claim_head(app, write)
+        if _has_expired(head, app):
+            return SessionAnswer("ignored", "expired", stripped=evidence.stripped)
+        return _Offer(app, write, evidence, actor, may_verify).store(head)
 
 
 def session_status(
     *, app_id: int, user_id: str, session_id: str, episode_key: str = ""
 ) -> SessionAnswer | None:
     """Return what is stored of a session, as the answer to its last accepted write would say it."""
-    head = Episode.objects.filter(
-        app_id=app_id,
-        scope=Scope.USER,
-        user_id=user_id,
-        session_id=session_id,
-        episode_key=episode_key,
-    ).first()
-    if head is None:
+    heads = Episode.objects.of_subject(user_id).filter(
+        app_id=app_id, session_id=session_id, episode_key=episode_key, revision__gte=1
+    )
+    head = heads.select_related("app").first()
+    if head is None or _has_expired(head, head.app):
         return None
     newest = EpisodeRevision.objects.get(pk=(app_id, head.id, head.n_revisions))
     return _answer("unchanged", head, newest)
 
 
-def _claim_head(app: App, write: SessionWrite) -> tuple[Episode, bool]:
-    """Return the session's head under its row lock, and whether this call made it.
+def _storable(write: SessionWrite) -> SessionWrite:
+    """Mask what describes the session: it is stored, searched and sent to an embedder as it is."""
+    value = Storable(write.user_id).value
+    return replace(
+        write,
+        agent_id=value(write.agent_id),
+        task_id=value(write.task_id),
+        issue_type=value(write.issue_type),
+        tags=tuple(value(tag) for tag in write.tags),
+    )
+
+
+def _has_expired(head: Episode, app: App) -> bool:
+    """Whether retention has ended the episode, which the sweep has yet to delete."""
+    kept = timedelta(days=app.retention_days)
+    return head.completed_at is not None and head.completed_at <= clock.now() - kept
+
+
+def _claim_head(app: App, write: SessionWrite) -> Episode:
+    """Return the session's head under its row lock; one without a revision is new.
 
     The unique constraint decides who makes it; everybody else waits for the lock.
     """
@@ -127,14 +148,15 @@ def _claim_head(app: App, write: SessionWrite) -> tuple[Episode, bool]:
         session_id=write.session_id,
         episode_key=write.episode_key,
     )
-    Episode.objects.bulk_create([made], ignore_conflicts=True)
-    head = (
-        Episode.objects.select_for_update(no_key=True)
-        .filter(app=app, scope=Scope.USER, user_id=write.user_id)
-        .get(session_id=write.session_id, episode_key=write.episode_key)
+    own = Episode.objects.of_subject(write.user_id).filter(
+        app=app, session_id=write.session_id, episode_key=write.episode_key
     )
+    head = None
+    while head is None:  # a sweep may take the row between the two statements
+        Episode.objects.bulk_create([made], ignore_conflicts=True)
+        head = own.select_for_update(no_key=True).first()
     head.app = app
-    return head, head.id == made.id
+    return head
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +169,26 @@ class _Offer:
     actor: Actor
     may_verify: bool
 
-    def store(self, head: Episode, *, is_new: bool) -> SessionAnswer:
+    def store(self, head: Episode) -> SessionAnswer:
         if head.origin == LIFECYCLE and head.state == State.OPEN:
             raise LifecycleOpenError
-        newest = (
-            None
-            if is_new
-            else EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.n_revisions))
-        )
-        ahead = is_new or self._position() > _high_position(head)
-        if newest is not None and not ahead and self._position() < _high_position(head):
+        if head.n_revisions == 0:
+            return self._append(head)
+        newest = EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.n_revisions))
+        offered, furthest = self._position(), furthest_of(head)
+        ahead = offered.is_ahead_of(furthest)
+        if furthest.is_ahead_of(offered):
             return _answer("unchanged", head, newest, reason="superseded")
-        if newest is not None and newest.content_hash == self.evidence.content_hash:
+        if newest.content_hash == self.evidence.content_hash:
             return self._confirm(head, newest, ahead=ahead)
-        if newest is not None and not ahead:
+        if not ahead:
             return _answer("unchanged", head, newest, reason="superseded")
-        return self._append(head, is_new=is_new)
+        return self._append(head)
 
-    def _append(self, head: Episode, *, is_new: bool) -> SessionAnswer:
-        revision = self._revision(head, number=1 if is_new else head.n_revisions + 1)
+    def _append(self, head: Episode) -> SessionAnswer:
+        is_new = head.n_revisions == 0
+        revision = self._revision(head, number=head.n_revisions + 1)
+        held_reason = self.evidence.held_reason or looks_like_instruction(self.write.issue_type)
         self._advance(head)
         self._describe(head, revision)
         lifecycle.record_evidence(
@@ -174,7 +197,7 @@ class _Offer:
             actor=self.actor,
             revision=revision,
             statement=self._statement(head, revision=revision.revision, ahead=True),
-            held_reason=self.evidence.held_reason,
+            held_reason=held_reason,
             completed_at=self._completed_at(head),
         )
         if await_vector(head=head, revision=revision):
@@ -184,8 +207,8 @@ class _Offer:
         else:
             delay_on_commit(tasks.embed_due)
         self._touch_toolset()
-        if self.evidence.held_reason is not None:
-            return _answer("held", head, revision, reason=self.evidence.held_reason)
+        if held_reason is not None:
+            return _answer("held", head, revision, reason=held_reason)
         return _answer("created" if is_new else "updated", head, revision)
 
     def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
@@ -220,12 +243,12 @@ class _Offer:
         source = OutcomeSource.TOOL if self.may_verify else OutcomeSource.AGENT_CLAIM
         said = OutcomeEntry.objects.filter(
             app=self.app, episode=head, source=source, retracts__isnull=True
-        ).order_by("at", "id")
+        ).order_by("seq")
         if ahead:
             last = said.last()
             repeated = last is not None and last.outcome == outcome
         else:
-            repeated = said.filter(outcome=outcome).exists()
+            repeated = said.filter(revision=revision, outcome=outcome).exists()
         if repeated:
             return None
         return Statement(
@@ -277,15 +300,16 @@ class _Offer:
             address_hash=self.actor.address_hash,
         )
 
-    def _position(self) -> tuple[int, int, datetime]:
-        """How far the session had got: `sequence` first, then its events, then the last of them."""
-        sequence = -1 if self.write.sequence is None else self.write.sequence
-        return sequence, self.evidence.n_events, self.evidence.last_event_at or _NEVER
+    def _position(self) -> Position:
+        return Position(self.write.sequence, self.evidence.n_events, self.evidence.last_event_at)
 
     def _advance(self, head: Episode) -> None:
-        position = max(self._position(), _high_position(head))
-        head.high_sequence, head.high_n_events = position[0], position[1]
-        head.high_last_event_at = None if position[2] == _NEVER else position[2]
+        offered, furthest = self._position(), furthest_of(head)
+        reached = offered if offered.is_ahead_of(furthest) else furthest
+        sequences = [each for each in (offered.sequence, furthest.sequence) if each is not None]
+        head.high_sequence = max(sequences, default=None)
+        head.high_n_events = reached.n_events
+        head.high_last_event_at = reached.last_event_at
         head.last_activity_at = clock.now()
 
     def _describe(self, head: Episode, revision: EpisodeRevision) -> None:
@@ -306,17 +330,11 @@ class _Offer:
             now = clock.now()
             Toolset.objects.filter(
                 app=self.app,
-                agent_id=self.write.agent_id,
+                agent_id__in=("", self.write.agent_id),  # '' is any agent
                 version=self.write.toolset_version,
+                retired_at__isnull=True,
                 last_used_at__lt=now - TOUCH_TOOLSET_AFTER,
             ).update(last_used_at=now)
-
-
-_NEVER = datetime(1, 1, 1, tzinfo=UTC)
-
-
-def _high_position(head: Episode) -> tuple[int, int, datetime]:
-    return head.high_sequence, head.high_n_events, head.high_last_event_at or _NEVER
 
 
 def _answer(

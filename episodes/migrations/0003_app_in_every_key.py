@@ -7,6 +7,7 @@ KEYED_BY_ID = [
     "episodes_episode",
     "episodes_outcomeentry",
     "episodes_block",
+    "episodes_serving",
     "episodes_feedback",
     "episodes_toolset",
     "episodes_tombstone",
@@ -20,6 +21,7 @@ CHILDREN = [
     "episodes_block",
     "episodes_episodevector",
     "episodes_pendingembedding",
+    "episodes_serving",
 ]
 
 

@@ -9,6 +9,7 @@ from episodes.models.operations import FailedTask, Heartbeat, Part
 from episodes.models.outcome import OutcomeEntry
 from episodes.models.recall import Recall, RecallHit
 from episodes.models.revision import EpisodeRevision
+from episodes.models.serving import Serving
 from episodes.models.tombstone import Tombstone
 from episodes.models.toolset import Toolset
 from episodes.models.vector import EpisodeVector, PendingEmbedding, VectorGeneration
@@ -35,6 +36,7 @@ __all__ = [
     "RateWindow",
     "Recall",
     "RecallHit",
+    "Serving",
     "Tombstone",
     "Toolset",
     "VectorGeneration",

@@ -49,7 +49,8 @@ class App(models.Model):
                 name="episodes_app_control_share_is_a_share",
             ),
             models.CheckConstraint(
-                condition=Q(retention_days__gte=1), name="episodes_app_retention_at_least_a_day"
+                condition=Q(retention_days__gte=1, retention_days__lte=36_500),
+                name="episodes_app_retention_from_a_day_to_a_century",
             ),
             models.CheckConstraint(
                 condition=Q(promotion_threshold__gte=1), name="episodes_app_promotion_threshold"
@@ -58,6 +59,21 @@ class App(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+WEIGHTS = (
+    "success",
+    "partial",
+    "failure",
+    "escalated",
+    "unknown",
+    "abandoned",
+    "toolset_current",
+    "toolset_other",
+    "toolset_unknown",
+    "identifier_weight",
+    "text_weight",
+)
 
 
 class RankingProfile(models.Model):
@@ -96,25 +112,29 @@ class RankingProfile(models.Model):
             models.UniqueConstraint(
                 F("app"), F("name"), F("version"), name="episodes_rankingprofile_one_per_version"
             ),
+            # Upper bounds, too: NaN is above every number, and one would fail every search.
             models.CheckConstraint(
-                condition=Q(
-                    success__gte=0.0,
-                    partial__gte=0.0,
-                    failure__gte=0.0,
-                    escalated__gte=0.0,
-                    unknown__gte=0.0,
-                    abandoned__gte=0.0,
-                    toolset_current__gte=0.0,
-                    toolset_other__gte=0.0,
-                    toolset_unknown__gte=0.0,
-                    identifier_weight__gte=0.0,
-                    text_weight__gte=0.0,
+                condition=Q(**{f"{name}__gte": 0.0 for name in WEIGHTS})
+                & Q(**{f"{name}__lte": 10.0 for name in WEIGHTS}),
+                name="episodes_rankingprofile_weights_in_bounds",
+            ),
+            models.CheckConstraint(
+                condition=Q(text_minimum__gte=0.0, text_minimum__lte=1.0)
+                & (Q(minimum__isnull=True) | Q(minimum__gte=0.0, minimum__lte=1.0))
+                & (
+                    Q(failure_threshold__isnull=True)
+                    | Q(failure_threshold__gte=0.0, failure_threshold__lte=1.0)
                 ),
-                name="episodes_rankingprofile_weights_not_negative",
+                name="episodes_rankingprofile_thresholds_in_bounds",
             ),
             models.CheckConstraint(
                 condition=Q(
-                    decay_days__gt=0.0, max_results__gte=1, max_results__lte=20, window__gte=1
+                    decay_days__gte=1.0,
+                    decay_days__lte=36_500.0,
+                    max_results__gte=1,
+                    max_results__lte=20,
+                    window__gte=1,
+                    window__lte=1_000_000,
                 ),
                 name="episodes_rankingprofile_sane_bounds",
             ),

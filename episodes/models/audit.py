@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 import pgtrigger
 from django.db import models
 from django.db.models.functions import Now
@@ -30,6 +33,7 @@ class AuditEntry(models.Model):
     verb = models.CharField(max_length=64)
     target_kind = models.CharField(max_length=32)
     target_id = models.CharField(max_length=64)
+    # Our own id of the request; what the caller sent as one stands in the payload.
     request_id = models.CharField(max_length=64, default="", blank=True)
     payload_digest = models.BinaryField(max_length=32)
 
@@ -50,7 +54,10 @@ class AuditEntry(models.Model):
 
 
 class AuditPayload(models.Model):
-    """The text of an audit entry: {"reason", "before", "after"}. Erasable with its subject."""
+    """The text of an audit entry: {"reason", "before", "after", …}. Erasable with its subject.
+
+    Kept as the very JSON text that was hashed: jsonb would rewrite its numbers.
+    """
 
     entry_id = models.UUIDField(primary_key=True)
     app = models.ForeignKey(
@@ -58,7 +65,7 @@ class AuditPayload(models.Model):
     )
     user_id = models.CharField(max_length=256, null=True)
     salt = models.BinaryField(max_length=16)
-    payload = models.JSONField()
+    canonical = models.TextField()
 
     class Meta:
         indexes = [
@@ -73,3 +80,7 @@ class AuditPayload(models.Model):
 
     def __str__(self) -> str:
         return str(self.entry_id)
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.canonical))

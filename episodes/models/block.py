@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pgtrigger
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -9,25 +8,7 @@ from episodes.enums import BlockKind
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import one_of
-
-CLOSED_ONCE = """
-    IF TG_OP = 'DELETE' THEN
-        IF current_user = 'memoryadmin_erase'
-           AND current_setting('memoryadmin.erasing', true) = 'on' THEN
-            RETURN OLD;
-        END IF;
-    ELSIF OLD.closed_at IS NULL AND NEW.closed_at IS NOT NULL
-          AND (NEW.id, NEW.app_id, NEW.episode_id, NEW.user_id, NEW.revision, NEW.kind,
-               NEW.change_id, NEW.reason, NEW.opened_at, NEW.opened_by)
-              IS NOT DISTINCT FROM
-              (OLD.id, OLD.app_id, OLD.episode_id, OLD.user_id, OLD.revision, OLD.kind,
-               OLD.change_id, OLD.reason, OLD.opened_at, OLD.opened_by) THEN
-        RETURN NEW;
-    END IF;
-    RAISE EXCEPTION 'a block is closed once and otherwise never changed'
-        USING ERRCODE = 'restrict_violation';
-"""
+from memoryadmin.lib.constraints import ClosedOnce, belongs_to_its_head, one_of
 
 
 class Block(models.Model):
@@ -79,14 +60,7 @@ class Block(models.Model):
                 condition=Q(closed_at__isnull=True),
             ),
         ]
-        triggers = [
-            pgtrigger.Trigger(
-                name="closed_once",
-                operation=pgtrigger.Update | pgtrigger.Delete,
-                when=pgtrigger.Before,
-                func=CLOSED_ONCE,
-            )
-        ]
+        triggers = [ClosedOnce(columns=("closed_at", "closed_by")), belongs_to_its_head()]
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.episode_id}"

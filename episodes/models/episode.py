@@ -11,7 +11,6 @@ from django.db.models import F, FilteredRelation, Q
 from django.db.models.functions import MD5, Now
 
 from episodes.enums import (
-    BlockKind,
     HashKind,
     IndexState,
     Outcome,
@@ -55,23 +54,14 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
     def completed(self) -> EpisodeQuerySet:
         return self.filter(state=State.COMPLETED)
 
+    def unexpired(self, retention_days: int) -> EpisodeQuerySet:
+        """Open ones, and those whose retention has not run out: expired rows are in no read."""
+        cutoff = clock.now() - timedelta(days=retention_days)
+        return self.filter(Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff))
+
     def visible_to(self, member: Member) -> EpisodeQuerySet:
-        """The app's episodes that have not expired and are not being erased."""
-        cutoff = clock.now() - timedelta(days=member.app.retention_days)
-        being_erased = FilteredRelation(
-            "blocks",
-            condition=Q(
-                blocks__app=F("app"),
-                blocks__kind=BlockKind.ERASING,
-                blocks__closed_at__isnull=True,
-            ),
-        )
-        return (
-            self.of_app(member.app)
-            .filter(Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff))
-            .alias(being_erased=being_erased)
-            .filter(being_erased__isnull=True)
-        )
+        """The app's episodes that have not expired."""
+        return self.of_app(member.app).unexpired(member.app.retention_days)
 
     def with_served(self) -> EpisodeQuerySet:
         """Join the revision that is served, as `served`."""
@@ -115,11 +105,13 @@ class Episode(models.Model):
     # An unretracted statement of lower authority came later and says something else.
     contradicted = models.BooleanField(default=False)
 
-    revision = models.PositiveIntegerField(default=1)
-    n_revisions = models.PositiveIntegerField(default=1)
+    # 0 while an open episode has no evidence yet.
+    revision = models.PositiveIntegerField(default=0)
+    n_revisions = models.PositiveIntegerField(default=0)
+    n_entries = models.PositiveIntegerField(default=0)
     # The furthest state of the session that was ever offered, stored as a revision or not: what
     # a re-add must exceed to be newer, whatever the order of arrival.
-    high_sequence = models.BigIntegerField(default=-1)
+    high_sequence = models.BigIntegerField(null=True)
     high_n_events = models.PositiveIntegerField(default=0)
     high_last_event_at = models.DateTimeField(null=True)
 
@@ -169,8 +161,9 @@ class Episode(models.Model):
                 name="episodes_episode_completed_has_a_time",
             ),
             models.CheckConstraint(
-                condition=Q(revision__gte=1, n_revisions__gte=F("revision")),
-                name="episodes_episode_served_revision_exists",
+                condition=Q(n_revisions__gte=F("revision"))
+                & (Q(state=State.OPEN) | Q(revision__gte=1)),
+                name="episodes_episode_completed_has_evidence",
             ),
             # md5 of the key: three ids of 256 four-byte characters exceed a btree page's third.
             # A collision needs two keys chosen for it inside one's own session and is refused.
@@ -227,6 +220,12 @@ class Episode(models.Model):
                 F("last_activity_at"),
                 name="episode_open_by_activity",
                 condition=Q(state=State.OPEN),
+            ),
+            # Console filter and incidents start from a session id alone.
+            models.Index(
+                fields=["app", "session_id"],
+                name="episode_of_session",
+                condition=Q(scope=Scope.USER),
             ),
             # Console and API filters on tags.
             GinIndex(fields=["tags"], name="episode_tags", condition=~Q(tags=[])),

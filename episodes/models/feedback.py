@@ -37,6 +37,9 @@ class Feedback(models.Model):
                 name="episodes_feedback_one_per_id",
             ),
             one_of("rating", Rating, "episodes_feedback_rating"),
+            models.CheckConstraint(
+                condition=~Q(user_id="") & ~Q(session_id=""), name="episodes_feedback_has_a_session"
+            ),
         ]
         indexes = [
             # The feedback beside an episode.

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Now
 
@@ -16,7 +18,8 @@ class IdempotencyRecord(models.Model):
     # The caller's key and body, hashed: neither is ours to keep.
     key_hash = models.BinaryField(max_length=32)
     body_hash = models.BinaryField(max_length=32)
-    user_id = models.CharField(max_length=256, null=True)
+    # Every subject that the request named; a batch names many.
+    user_ids = ArrayField(models.CharField(max_length=256), default=list)
     # Null while the first request is in flight.
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.JSONField(null=True)
@@ -33,7 +36,7 @@ class IdempotencyRecord(models.Model):
             # The hourly purge of what is older than a day.
             models.Index(fields=["created_at"], name="idempotencyrecord_age"),
             # A subject's records (erasure).
-            models.Index(fields=["app", "user_id"], name="idempotencyrecord_of_user"),
+            GinIndex(fields=["user_ids"], name="idempotencyrecord_of_user"),
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from episodes.enums import Outcome, OutcomeSource
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import append_only
+from memoryadmin.lib.constraints import append_only, belongs_to_its_head
 
 
 class OutcomeEntry(models.Model):
@@ -28,6 +28,8 @@ class OutcomeEntry(models.Model):
         db_index=False,
     )
     user_id = models.CharField(max_length=256, null=True)
+    # Counted under the head's lock: what came later, whichever host's clock said so.
+    seq = models.PositiveIntegerField()
     # The revision that was judged.
     revision = models.PositiveIntegerField()
     outcome = models.CharField(max_length=16, choices=Outcome.choices, null=True)
@@ -50,6 +52,9 @@ class OutcomeEntry(models.Model):
             models.CheckConstraint(
                 condition=Q(source__in=OutcomeSource.values), name="episodes_outcomeentry_source"
             ),
+            models.UniqueConstraint(
+                fields=["app", "episode", "seq"], name="episodes_outcomeentry_one_per_seq"
+            ),
             # Two people undo the same entry: one of them does.
             models.UniqueConstraint(
                 fields=["app", "episode", "retracts"],
@@ -57,11 +62,15 @@ class OutcomeEntry(models.Model):
                 name="episodes_outcomeentry_retracted_once",
             ),
         ]
-        indexes = [
-            # The entries of one episode in order: effective outcome, episode page.
-            models.Index(fields=["app", "episode", "at"], name="outcomeentry_of_episode"),
+        triggers: list[pgtrigger.Trigger] = [
+            append_only(),
+            belongs_to_its_head(
+                """(NEW.retracts IS NULL OR EXISTS (
+                    SELECT FROM episodes_outcomeentry taken
+                    WHERE taken.id = NEW.retracts AND taken.app_id = NEW.app_id
+                        AND taken.episode_id = NEW.episode_id AND taken.retracts IS NULL))"""
+            ),
         ]
-        triggers: list[pgtrigger.Trigger] = [append_only()]
 
     def __str__(self) -> str:
         return f"{self.source}: {self.outcome or 'retraction'}"

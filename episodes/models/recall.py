@@ -5,7 +5,15 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from episodes.enums import Arm, RecallMode
+from episodes.enums import (
+    Arm,
+    Outcome,
+    OutcomeSource,
+    RecallMode,
+    Scope,
+    SearchedScope,
+    ToolsetRelation,
+)
 from episodes.models.app import App
 from memoryadmin.lib.constraints import append_only, one_of
 
@@ -32,6 +40,13 @@ class Recall(models.Model):
     toolset_version = models.CharField(max_length=128, default="", blank=True)
     result_limit = models.PositiveSmallIntegerField()
     profile = models.CharField(max_length=80)
+    # What the profile left to the generation or the app, as it was then.
+    minimum = models.FloatField()
+    text_minimum = models.FloatField()
+    failure_threshold = models.FloatField()
+    window = models.PositiveIntegerField()
+    cutoff = models.DateTimeField()
+    include_failures = models.BooleanField(default=False)
     generation_id = models.BigIntegerField(null=True)
     arm = models.CharField(max_length=16, choices=Arm.choices, null=True)
     mode = models.CharField(max_length=16, choices=RecallMode.choices)
@@ -45,7 +60,11 @@ class Recall(models.Model):
     request_id = models.CharField(max_length=64, default="", blank=True)
 
     class Meta:
-        constraints = [one_of("mode", RecallMode, "episodes_recall_mode")]
+        constraints = [
+            one_of("mode", RecallMode, "episodes_recall_mode"),
+            one_of("arm", Arm, "episodes_recall_arm", null=True),
+            one_of("scope", SearchedScope, "episodes_recall_scope"),
+        ]
         indexes = [
             # One recall by its id.
             models.Index(fields=["app", "id"], name="recall_by_id"),
@@ -96,6 +115,12 @@ class RecallHit(models.Model):
     score = models.FloatField()
 
     class Meta:
+        constraints = [
+            one_of("scope", Scope, "episodes_recallhit_scope"),
+            one_of("outcome", Outcome, "episodes_recallhit_outcome"),
+            one_of("outcome_source", OutcomeSource, "episodes_recallhit_source", null=True),
+            one_of("toolset", ToolsetRelation, "episodes_recallhit_toolset"),
+        ]
         indexes = [
             # Reach: every recall of an episode.
             models.Index(fields=["app", "episode_id", "recalled_at"], name="recallhit_of_episode"),

@@ -12,7 +12,7 @@ from episodes.enums import HashKind, LessonSource, Outcome
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock
-from memoryadmin.lib.constraints import append_only, one_of
+from memoryadmin.lib.constraints import append_only, belongs_to_its_head, one_of
 
 
 class EpisodeRevision(models.Model):
@@ -96,7 +96,7 @@ class EpisodeRevision(models.Model):
             # Queue and promotion: who did the same procedure.
             models.Index(fields=["app", "procedure_key"], name="revision_procedure"),
         ]
-        triggers: list[pgtrigger.Trigger] = [append_only()]
+        triggers: list[pgtrigger.Trigger] = [append_only(), belongs_to_its_head()]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"

@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
+from memoryadmin.lib.constraints import ClosedOnce
 
 
 class Tombstone(models.Model):
@@ -14,6 +15,8 @@ class Tombstone(models.Model):
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     subject_hash = models.BinaryField(max_length=32)
+    # Which MEMORYADMIN_HASH_KEY made the hash: under another one nobody would be recognised.
+    key_id = models.CharField(max_length=16)
     created_at = models.DateTimeField(default=clock.now, db_default=Now())
     readmitted_at = models.DateTimeField(null=True)
     readmitted_by = models.CharField(max_length=200, default="", blank=True)
@@ -27,6 +30,7 @@ class Tombstone(models.Model):
                 name="episodes_tombstone_one_standing",
             ),
         ]
+        triggers = [ClosedOnce(columns=("readmitted_at", "readmitted_by"), kept_for_good=True)]
 
     def __str__(self) -> str:
         return str(self.id)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from episodes.enums import HashKind
@@ -10,7 +11,11 @@ from memoryadmin.lib.constraints import one_of
 
 
 class Toolset(models.Model):
-    """A declared version of an agent's tools. *Current* is a set: declared, not retired, in use."""
+    """One standing of a declared version of an agent's tools, from its declaration to its end.
+
+    *Current* is a set: what stands and is in use. A version that is declared again after it was
+    retired, or was out of use, stands anew in a row of its own. Agent '' is any agent.
+    """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="toolsets")
@@ -26,7 +31,9 @@ class Toolset(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["app", "agent_id", "version"], name="episodes_toolset_one_per_version"
+                fields=["app", "agent_id", "version"],
+                condition=Q(retired_at__isnull=True),
+                name="episodes_toolset_one_standing",
             ),
             one_of("hash_kind", HashKind, "episodes_toolset_hash_kind"),
         ]

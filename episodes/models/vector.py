@@ -9,7 +9,7 @@ from episodes.enums import Scope
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock
-from memoryadmin.lib.constraints import one_of
+from memoryadmin.lib.constraints import belongs_to_its_head, one_of
 
 
 class VectorGeneration(models.Model):
@@ -33,7 +33,12 @@ class VectorGeneration(models.Model):
                 name="episodes_vectorgeneration_dimensions",
             ),
             models.CheckConstraint(
-                condition=Q(minimum__gte=0.0, failure_threshold__gte=F("minimum")),
+                # Upper bounds, too: NaN is above every number.
+                condition=Q(
+                    minimum__gte=0.0,
+                    failure_threshold__gte=F("minimum"),
+                    failure_threshold__lte=1.0,
+                ),
                 name="episodes_vectorgeneration_thresholds_in_order",
             ),
         ]
@@ -80,6 +85,14 @@ class EpisodeVector(models.Model):
             # Search, scope user: one range of a subject's vectors.
             models.Index(fields=["app", "user_id", "generation"], name="vector_of_user"),
         ]
+        triggers = [
+            # An org row's vector lies in a shared index, a vector of other length ends a search.
+            belongs_to_its_head(
+                """head.scope = NEW.scope AND vector_dims(NEW.vector) = (
+                    SELECT g.dimensions FROM episodes_vectorgeneration g
+                    WHERE g.id = NEW.generation_id)"""
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"
@@ -113,6 +126,7 @@ class PendingEmbedding(models.Model):
             # readyz: how long the oldest has waited.
             models.Index(fields=["created_at"], name="pendingembedding_oldest"),
         ]
+        triggers = [belongs_to_its_head()]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"

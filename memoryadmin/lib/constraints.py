@@ -1,32 +1,100 @@
-"""Database rules that more than one table states in the same words."""
+"""Database rules that more than one table states in the same words.
+
+pgtrigger lets a session switch its triggers off (`pgtrigger.ignore`); memoryadmin/lib/grants.py
+takes that away from the roles that serve.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pgtrigger
 from django.db import models
 
+# An erasure is a transaction that has taken the role memoryadmin_erase and set
+# memoryadmin.erasing; the role alone or the setting alone is not enough.
+ERASURE_MAY_DELETE = """
+    IF TG_OP = 'DELETE' AND current_user = 'memoryadmin_erase'
+       AND current_setting('memoryadmin.erasing', true) = 'on' THEN
+        RETURN OLD;
+    END IF;
+"""
 
-def one_of(field: str, choices: type[models.TextChoices], name: str) -> models.CheckConstraint:
-    """Return the check that `field` holds one of `choices`."""
-    return models.CheckConstraint(condition=models.Q(**{f"{field}__in": choices.values}), name=name)
+
+class AppendOnly(pgtrigger.Trigger):
+    """Refuses every update, and every delete but an erasure's."""
+
+
+class ClosedOnce(pgtrigger.Trigger):
+    """Lets an interval row be closed, once, and refuses any other update.
+
+    `columns` are what closing sets; the first of them is the end, null until then.
+    """
+
+    def __init__(self, *, columns: Sequence[str], kept_for_good: bool = False) -> None:
+        self.columns = tuple(columns)
+        listed = ", ".join(f"'{column}'" for column in columns)
+        end = columns[0]
+        super().__init__(
+            name="closed_once",
+            operation=pgtrigger.Update | pgtrigger.Delete,
+            when=pgtrigger.Before,
+            func=f"""
+                {"" if kept_for_good else ERASURE_MAY_DELETE}
+                IF TG_OP = 'UPDATE' AND OLD.{end} IS NULL AND NEW.{end} IS NOT NULL
+                   AND to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}] THEN
+                    RETURN NEW;
+                END IF;
+                RAISE EXCEPTION '% of % is refused: a row is closed once and otherwise never changed',
+                    TG_OP, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+            """,
+        )
+
+
+def one_of(
+    field: str, choices: type[models.TextChoices], name: str, *, null: bool = False
+) -> models.CheckConstraint:
+    """Return the check that `field` holds one of `choices` (or, with `null`, nothing)."""
+    held = models.Q(**{f"{field}__in": choices.values, f"{field}__isnull": False})
+    return models.CheckConstraint(
+        condition=held | models.Q(**{f"{field}__isnull": True}) if null else held, name=name
+    )
 
 
 def append_only() -> pgtrigger.Trigger:
-    """Return the trigger that refuses every update, and every delete but an erasure's.
-
-    An erasure is a transaction that has taken the role memoryadmin_erase and set
-    memoryadmin.erasing; the role alone or the setting alone is not enough.
-    """
-    return pgtrigger.Trigger(
+    """Return the trigger of tables whose rows are written once."""
+    return AppendOnly(
         name="append_only",
         operation=pgtrigger.Update | pgtrigger.Delete,
         when=pgtrigger.Before,
-        func="""
-            IF TG_OP = 'DELETE' AND current_user = 'memoryadmin_erase'
-               AND current_setting('memoryadmin.erasing', true) = 'on' THEN
-                RETURN OLD;
-            END IF;
+        func=f"""
+            {ERASURE_MAY_DELETE}
             RAISE EXCEPTION '% of % is refused: the table is append-only', TG_OP, TG_TABLE_NAME
                 USING ERRCODE = 'restrict_violation';
+        """,
+    )
+
+
+def belongs_to_its_head(extra: str = "") -> pgtrigger.Trigger:
+    """Return the trigger that refuses a row about an episode under another subject's id.
+
+    An erasure finds rows by their `user_id`; one that named another subject, or none, would stay.
+    `extra` is a further condition over NEW and head.
+    """
+    condition = f"AND {extra}" if extra else ""
+    return pgtrigger.Trigger(
+        name="belongs_to_its_head",
+        operation=pgtrigger.Insert,
+        when=pgtrigger.Before,
+        func=f"""
+            IF NOT EXISTS (
+                SELECT FROM episodes_episode head
+                WHERE head.id = NEW.episode_id AND head.app_id = NEW.app_id
+                    AND head.user_id IS NOT DISTINCT FROM NEW.user_id {condition}
+            ) THEN
+                RAISE EXCEPTION 'a row of % does not belong to its episode', TG_TABLE_NAME
+                    USING ERRCODE = 'restrict_violation';
+            END IF;
+            RETURN NEW;
         """,
     )

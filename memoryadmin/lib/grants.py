@@ -1,6 +1,7 @@
 """What each database role may do with each table, derived from the models after every migrate.
 
-`memoryadmin_app` (web, workers) reads and writes; on an append-only table it may only add.
+`memoryadmin_app` (web, workers) reads and writes; on an append-only table it may only add, and
+of an interval row only write its end.
 `memoryadmin_erase`, which the app takes on inside a running erasure, may delete there as well.
 A table is append-only when its model carries the trigger of that name.
 """
@@ -12,12 +13,16 @@ from typing import Any
 from django.apps import AppConfig
 from django.db import connections, models
 
+from memoryadmin.lib.constraints import AppendOnly, ClosedOnce
+
 APP = "memoryadmin_app"
 ERASE = "memoryadmin_erase"
 
+_ALL = "SELECT, INSERT, UPDATE, DELETE"
+
 
 def is_append_only(model: type[models.Model]) -> bool:
-    return any(trigger.name == "append_only" for trigger in getattr(model._meta, "triggers", []))
+    return any(isinstance(trigger, AppendOnly) for trigger in getattr(model._meta, "triggers", []))
 
 
 def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
@@ -34,7 +39,34 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
             if model._meta.proxy or model._meta.db_table not in known:
                 continue
             table = quote(model._meta.db_table)
-            rights = "SELECT, INSERT" if is_append_only(model) else "SELECT, INSERT, UPDATE, DELETE"
             cursor.execute(f"REVOKE ALL ON {table} FROM {APP}, {ERASE}")
-            cursor.execute(f"GRANT {rights} ON {table} TO {APP}")
-            cursor.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {ERASE}")
+            cursor.execute(f"GRANT {_rights(model)} ON {table} TO {APP}")
+            erasing = "SELECT, INSERT, DELETE" if is_append_only(model) else _ALL
+            cursor.execute(f"GRANT {erasing} ON {table} TO {ERASE}")
+        _keep_triggers_on(cursor)
+
+
+def _rights(model: type[models.Model]) -> str:
+    """Return what web and workers may do: add, where rows stay; close, where they are intervals."""
+    for trigger in getattr(model._meta, "triggers", []):
+        if isinstance(trigger, ClosedOnce):
+            return f"SELECT, INSERT, UPDATE ({', '.join(trigger.columns)})"
+    return "SELECT, INSERT" if is_append_only(model) else _ALL
+
+
+def _keep_triggers_on(cursor: Any) -> None:
+    """Let only the owner switch triggers off. pgtrigger asks this function before each of them,
+    and its own version obeys a setting that any session may make."""
+    cursor.execute(
+        f"""
+        CREATE OR REPLACE FUNCTION _pgtrigger_should_ignore(trigger_name NAME) RETURNS BOOLEAN AS $$
+        BEGIN
+            IF current_user IN ('{APP}', '{ERASE}') THEN
+                RETURN FALSE;
+            END IF;
+            RETURN trigger_name = ANY (
+                coalesce(nullif(current_setting('pgtrigger.ignore', true), ''), '{{}}')::TEXT[]);
+        END;
+        $$ LANGUAGE plpgsql STABLE
+        """
+    )

@@ -1,32 +1,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
 from episodes.effective import Effective, effective_outcome
 
-START = datetime(2026, 10, 1, tzinfo=UTC)
-
 
 @dataclass
 class Entry:
     source: str
     outcome: str | None
-    minute: int = 0
+    seq: int = 0
     revision: int = 1
     retracts: UUID | None = None
     id: UUID = field(default_factory=uuid4)
 
-    @property
-    def at(self) -> datetime:
-        return START + timedelta(minutes=self.minute)
-
 
 def test_without_a_statement_the_outcome_is_unknown() -> None:
-    assert effective_outcome([]) == Effective("unknown", None, False, None)
+    assert effective_outcome([], served=1) == Effective("unknown", None, False, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -47,7 +40,7 @@ def test_without_a_statement_the_outcome_is_unknown() -> None:
 def test_the_latest_of_the_highest_authority_holds(
     entries: list[Entry], outcome: str, source: str
 ) -> None:
-    effective = effective_outcome(entries)
+    effective = effective_outcome(entries, served=1)
 
     assert (effective.outcome, effective.source) == (outcome, source)
 
@@ -55,9 +48,9 @@ def test_the_latest_of_the_highest_authority_holds(
 def test_a_later_lower_statement_that_disagrees_is_a_contradiction() -> None:
     reviewed = Entry("reviewer", "success", 0)
 
-    agreeing = effective_outcome([reviewed, Entry("tool", "success", 1)])
-    disagreeing = effective_outcome([reviewed, Entry("tool", "failure", 1)])
-    earlier = effective_outcome([Entry("tool", "failure", -1), reviewed])
+    agreeing = effective_outcome([reviewed, Entry("tool", "success", 1)], served=1)
+    disagreeing = effective_outcome([reviewed, Entry("tool", "failure", 1)], served=1)
+    earlier = effective_outcome([Entry("tool", "failure", -1), reviewed], served=1)
 
     assert [agreeing.contradicted, disagreeing.contradicted, earlier.contradicted] == [
         False,
@@ -71,12 +64,20 @@ def test_a_retraction_gives_the_word_back_to_the_next_authority() -> None:
     reviewer = Entry("reviewer", "failure", 1)
     undo = Entry("reviewer", None, 2, retracts=reviewer.id)
 
-    effective = effective_outcome([tool, reviewer, undo])
+    effective = effective_outcome([tool, reviewer, undo], served=1)
 
-    assert effective == Effective("success", "tool", False, None)
+    assert effective == Effective("success", "tool", False, frozenset())
 
 
 def test_the_review_names_the_revision_that_was_judged() -> None:
-    entries = [Entry("reviewer", "failure", 0, revision=1), Entry("tool", "success", 1, revision=2)]
+    entries = [Entry("reviewer", "failure", 1, revision=1), Entry("tool", "success", 2, revision=2)]
 
-    assert effective_outcome(entries).reviewed_revision == 1
+    assert effective_outcome(entries, served=2).reviewed == {1}
+
+
+def test_the_claim_of_a_revision_that_is_not_served_says_nothing() -> None:
+    entries = [Entry("tool", "success", 1, revision=2)]
+
+    outcomes = [effective_outcome(entries, served=served).outcome for served in (1, 2)]
+
+    assert outcomes == ["unknown", "success"]

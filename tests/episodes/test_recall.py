@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
 from episodes import lifecycle, ranking
 from episodes.audit import SYSTEM
 from episodes.keys import Caller, authenticate
 from episodes.lifecycle import Statement
-from episodes.models import App, Episode, EpisodeVector, RankingProfile, Recall, RecallHit
+from episodes.models import (
+    App,
+    Episode,
+    EpisodeVector,
+    RankingProfile,
+    Recall,
+    RecallHit,
+    Tombstone,
+)
 from episodes.recall import Filters, SearchRequest, search
+from episodes.tombstones import key_id, lock_id, subject_hash
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
 from memoryadmin.lib import clock
@@ -346,6 +358,93 @@ def test_the_window_cuts_to_the_newest_and_says_so(app: App) -> None:
 
     assert (answer["recall_mode"], answer["candidates"]) == ("approximate", 2)
     assert served(answer) == [newest[0].id, newest[1].id]
+
+
+def test_the_window_says_so_beside_a_filter_too(app: App) -> None:
+    profile = RankingProfile.objects.create(app=app, version=2, window=1)
+    App.objects.filter(id=app.id).update(profile=profile)
+    make_episode(app, user_id=USER, tools=["oldest"], embedded=True, **aged(2))
+    make_episode(app, user_id=USER, tools=["newest"], embedded=True, **aged(1))
+
+    answer = ask(app, GOAL, filters=Filters(tool="oldest"))
+
+    assert (answer["recall_mode"], answer["candidates"]) == ("approximate", 0)
+
+
+def test_nothing_declared_and_nothing_named_cannot_be_compared(app: App) -> None:
+    make_episode(app, user_id=USER, toolset_version="v7", embedded=True)
+
+    unnamed, named = ask(app, GOAL), ask(app, GOAL, toolset_version="v8")
+
+    assert unnamed["memories"][0]["toolset"] == "unknown"
+    assert named["memories"][0]["toolset"] == "other"
+
+
+def test_a_toolset_declared_for_any_agent_is_current_for_each(app: App) -> None:
+    declare_toolset(app=app, tools=[Tool(name="refund")], actor=ACTOR, version="v1")
+    make_episode(app, user_id=USER, toolset_version="v1", embedded=True)
+
+    assert ask(app, GOAL, agent_id="billing")["memories"][0]["toolset"] == "current"
+
+
+def test_an_erased_subject_is_answered_with_nothing_and_not_logged(app: App) -> None:
+    make_episode(app, user_id=USER, embedded=True)
+    Tombstone.objects.create(
+        app=app, subject_hash=subject_hash(app_id=app.id, user_id=USER), key_id=key_id()
+    )
+
+    answer = ask(app, GOAL)
+
+    assert (answer["memories"], answer["candidates"], answer["recall_id"]) == ([], 0, None)
+    assert Recall.objects.filter(app=app).count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_waits_for_an_erasure_that_takes_the_subject() -> None:
+    app = make_app()
+    make_episode(app, user_id=USER, embedded=True)
+    hashed = subject_hash(app_id=app.id, user_id=USER)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_id(hashed)])
+            answer = pool.submit(_ask_and_close, app)
+            time.sleep(0.3)
+            waited = not answer.done()
+            Tombstone.objects.create(app=app, subject_hash=hashed, key_id=key_id())
+        answer.result(timeout=10)
+
+    assert waited
+    assert answer.result(timeout=10)["memories"] == []
+    assert Recall.objects.count() == 0
+
+
+def _ask_and_close(app: App) -> dict[str, Any]:
+    try:
+        return ask(app, GOAL)
+    finally:
+        connection.close()
+
+
+def test_the_log_keeps_the_constants_that_held(app: App) -> None:
+    ask(app, GOAL)
+
+    recall = Recall.objects.get(app=app)
+    profile = caller_of(app).profile
+    assert (recall.minimum, recall.text_minimum, recall.failure_threshold, recall.window) == (
+        profile.minimum,
+        profile.text_minimum,
+        profile.failure_threshold,
+        profile.window,
+    )
+
+
+def test_a_short_decay_and_a_great_age_underflow_nothing(app: App) -> None:
+    profile = RankingProfile.objects.create(app=app, version=2, decay_days=1.0)
+    App.objects.filter(id=app.id).update(profile=profile, retention_days=36_500)
+    make_episode(app, user_id=USER, embedded=True, **aged(3650))
+
+    assert len(ask(app, GOAL)["memories"]) == 1
 
 
 def test_the_control_arm_gets_nothing_and_the_log_says_what_it_would_have_got(app: App) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 
 from episodes import audit, lifecycle
 from episodes.audit import SYSTEM
+from episodes.embedding.generations import current_generation
 from episodes.lifecycle import Statement
 from episodes.models import (
     App,
@@ -18,9 +20,12 @@ from episodes.models import (
     Block,
     Episode,
     EpisodeRevision,
+    EpisodeVector,
     Feedback,
     OutcomeEntry,
+    RankingProfile,
     Recall,
+    Tombstone,
 )
 from memoryadmin.lib import clock, ids
 from tests.factories import make_app, make_episode
@@ -162,19 +167,28 @@ def test_an_entry_states_or_retracts_but_not_both(episode: Episode) -> None:
     common: dict[str, Any] = {
         "app": episode.app,
         "episode": episode,
+        "user_id": episode.user_id,
         "revision": 1,
+        "seq": 7,
         "source": "tool",
     }
     with refused("states_or_retracts"):
         OutcomeEntry.objects.create(**common)
     with refused("states_or_retracts"):
-        OutcomeEntry.objects.create(**common, outcome="success", retracts=ids.new_id())
+        OutcomeEntry.objects.create(
+            **common, outcome="success", retracts=OutcomeEntry.objects.get(episode=episode).id
+        )
 
 
 def test_a_child_belongs_to_an_episode_of_its_own_app(episode: Episode) -> None:
-    with refused("outcomeentry_episode_of_app"):
+    with refused("belong"):
         OutcomeEntry.objects.create(
-            app=make_app(), episode_id=episode.id, revision=1, source="tool", outcome="success"
+            app=make_app(),
+            episode_id=episode.id,
+            revision=1,
+            seq=7,
+            source="tool",
+            outcome="success",
         )
 
 
@@ -205,6 +219,11 @@ def test_the_recall_log_is_append_only(app: App) -> None:
         mode="exact",
         candidates=0,
         n_hits=0,
+        minimum=0.45,
+        text_minimum=0.25,
+        failure_threshold=0.8,
+        window=20_000,
+        cutoff=clock.now(),
     )
 
     with refused("append-only"):
@@ -234,3 +253,91 @@ def test_every_key_of_a_table_with_subjects_carries_the_app() -> None:
             """
         )
         assert cursor.fetchall() == []
+
+
+def test_a_child_belongs_to_the_subject_of_its_episode(episode: Episode) -> None:
+    vector = EpisodeVector(
+        app=episode.app,
+        episode=episode,
+        generation=current_generation(),
+        revision=9,
+        scope="user",
+        user_id="user-1",
+        vector=[1.0] + [0.0] * 255,
+        text_hash="x",
+    )
+    wrong: list[dict[str, Any]] = [
+        {"user_id": "somebody-else"},
+        {"user_id": None, "scope": "org"},
+        {"vector": [1.0, 0.0]},
+    ]
+    for columns in wrong:
+        row = copy(vector)
+        for name, value in columns.items():
+            setattr(row, name, value)
+        with refused("does not belong"):
+            row.save(force_insert=True)
+
+    vector.save(force_insert=True)
+
+
+def test_a_retraction_takes_back_a_statement_of_its_own_episode(app: App, episode: Episode) -> None:
+    entry = OutcomeEntry.objects.get(episode=episode)
+    other = make_episode(app)
+    for episode_id, retracts in ((other.id, entry.id), (episode.id, ids.new_id())):
+        with refused("does not belong"):
+            OutcomeEntry.objects.create(
+                app=app,
+                episode_id=episode_id,
+                user_id="user-1",
+                revision=1,
+                seq=9,
+                source="tool",
+                retracts=retracts,
+            )
+
+
+@pytest.mark.parametrize("role", ["memoryadmin_app", "memoryadmin_erase"])
+def test_the_serving_roles_cannot_switch_triggers_off(episode: Episode, role: str) -> None:
+    with refused("identity"), as_role(role), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('pgtrigger.ignore', array_agg(tgname)::text, true) FROM pg_trigger"
+        )
+        Episode.objects.filter(id=episode.id).update(user_id="somebody-else")
+
+
+def test_the_app_role_closes_intervals_and_does_nothing_else_to_them(episode: Episode) -> None:
+    lifecycle.block_episode(episode=episode, kind="quarantine", actor=SYSTEM)
+    Tombstone.objects.create(app=episode.app, subject_hash=b"h" * 32, key_id="k")
+    for change in (
+        lambda: Block.objects.all().delete(),
+        lambda: Block.objects.update(kind="held"),
+        lambda: Tombstone.objects.all().delete(),
+        lambda: Tombstone.objects.update(subject_hash=b"x" * 32),
+    ):
+        with refused("permission denied"), as_role("memoryadmin_app"):
+            change()
+
+    with as_role("memoryadmin_app"):
+        assert Tombstone.objects.update(readmitted_at=clock.now(), readmitted_by="admin") == 1
+    with refused("closed once"):
+        Tombstone.objects.update(readmitted_at=clock.now())
+
+
+def test_the_erase_role_updates_no_append_only_row(app: App) -> None:
+    with transaction.atomic():
+        audit.record(actor=SYSTEM, verb="test", target_kind="app", target_id=app.id, app=app)
+
+    with refused("permission denied"), as_role("memoryadmin_erase"):
+        AuditEntry.objects.update(actor="somebody else")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"success": float("nan")}, {"decay_days": 0.2}, {"failure_threshold": float("nan")}],
+)
+def test_constants_that_would_fail_every_search_are_refused(
+    app: App, columns: dict[str, float]
+) -> None:
+    with refused("in_bounds|sane_bounds"):
+        RankingProfile.objects.create(app=app, version=2, **columns)

@@ -28,4 +28,9 @@ class StatsView(ApiView):
         access.demand_app(query.get("app"))
         if user_id is not None:
             access.demand(user_id=user_id)
-        return answer(count_episodes(app_id=access.caller.app_id, user_id=user_id))
+        counts = count_episodes(
+            app_id=access.caller.app_id,
+            retention_days=access.caller.retention_days,
+            user_id=user_id,
+        )
+        return answer(counts)

@@ -147,13 +147,6 @@ def test_retention_that_was_shortened_holds_at_once(client: ApiClient, app: App)
     assert client.get(f"episodes/{episode.id}").status == 404
 
 
-def test_episode_that_is_being_erased_is_404(client: ApiClient, app: App) -> None:
-    episode = make_episode(app)
-    block_episode(episode=episode, kind=BlockKind.ERASING, actor=ACTOR)
-
-    assert client.get(f"episodes/{episode.id}").status == 404
-
-
 def test_key_of_another_app_learns_nothing(app: App) -> None:
     episode = make_episode(app)
     outsider = ApiClient(make_key(make_app())[1])

@@ -108,6 +108,12 @@ def test_sequence_decides_before_the_number_of_events(app: App) -> None:
     assert [shorter_but_later.status, longer_but_earlier.reason] == ["updated", "superseded"]
 
 
+def test_a_missing_sequence_is_no_low_one(app: App) -> None:
+    checkpoint(app, 2, sequence=1)
+
+    assert [checkpoint(app, 3).status, checkpoint(app, 1).reason] == ["updated", "superseded"]
+
+
 def test_the_last_event_decides_between_equally_long_ones(app: App) -> None:
     def timed(minute: int, tool: str) -> SessionAnswer:
         session = make_session(steps=make_steps([tool]))
@@ -204,7 +210,7 @@ def test_instruction_like_text_is_held_and_not_recallable(app: App) -> None:
 
 
 def test_a_held_revision_leaves_the_one_before_in_recall(app: App) -> None:
-    head = make_episode(app, session_id="s-1", embedded=True)
+    head = make_episode(app, session_id="s-1", sequence=1, embedded=True)
 
     answer = write(
         app,
@@ -288,9 +294,46 @@ def _adk_call(tool: str, outcome: str) -> dict[str, Any]:
     }
 
 
+def test_a_corrected_outcome_of_the_newest_state_is_taken(app: App) -> None:
+    checkpoint(app, 1, outcome="success")
+    checkpoint(app, 2, outcome="failure")
+
+    answer = checkpoint(app, 2, outcome="success")
+
+    assert (answer.status, answer.outcome) == ("updated", "success")
+
+
+def test_what_describes_a_session_is_masked_too(app: App) -> None:
+    write(
+        app,
+        user_id="user-1",
+        issue_type="for maria.lopez@example.com",
+        tags=("card 4111 1111 1111 1111",),
+        agent_id="agent of user-1",
+        task_id="maria.lopez@example.com",
+    )
+
+    head = Episode.objects.get(app=app)
+    stored = " ".join([head.issue_type, *head.tags, head.agent_id, head.task_id])
+    assert all(secret not in stored for secret in ("maria", "4111", "user-1"))
+    assert head.revisions.get().issue_type == head.issue_type
+
+
+def test_a_session_of_an_expired_episode_is_ignored(app: App) -> None:
+    checkpoint(app, 1, completed_at=clock.now() - timedelta(days=181))
+    before = counts(app)
+
+    answer = checkpoint(app, 2)
+
+    assert (answer.status, answer.reason, counts(app)) == ("ignored", "expired", before)
+    assert session_status(app_id=app.id, user_id="user-1", session_id="s-1") is None
+
+
 def test_an_erased_subject_is_refused_and_leaves_nothing(app: App) -> None:
     Tombstone.objects.create(
-        app=app, subject_hash=tombstones.subject_hash(app_id=app.id, user_id="user-1")
+        app=app,
+        subject_hash=tombstones.subject_hash(app_id=app.id, user_id="user-1"),
+        key_id=tombstones.key_id(),
     )
 
     with pytest.raises(SubjectErasedError):
