@@ -177,14 +177,17 @@ WITH asked AS MATERIALIZED (
     FROM top t JOIN episodes_episoderevision r
         ON r.app_id = t.app_id AND r.episode_id = t.id AND r.revision = t.revision
 ), near AS (
-    SELECT id, procedure_key, outcome, reason, similarity, text, score
+    SELECT id, revision, procedure_key, outcome, outcome_source, toolset, age_days, reason,
+        similarity, text, score
     FROM scored WHERE id NOT IN (SELECT id FROM top) AND relevance > 0
     ORDER BY {ORDER} LIMIT {EXCLUDED}
 ), excluded AS MATERIALIZED (
     SELECT coalesce(jsonb_agg(jsonb_build_object('episode_id', n.id, 'reason', coalesce(n.reason,
         CASE WHEN EXISTS (SELECT FROM top t WHERE t.procedure_key = n.procedure_key
             AND t.outcome = n.outcome) THEN 'same_procedure' ELSE 'cap' END),
-        'similarity', n.similarity, 'text', n.text, 'score', n.score) ORDER BY n.score DESC),
+        'revision', n.revision, 'similarity', n.similarity, 'text', n.text,
+        'outcome', n.outcome, 'outcome_source', n.outcome_source, 'toolset', n.toolset,
+        'age_days', n.age_days, 'score', n.score) ORDER BY n.score DESC),
         '[]') AS list
     FROM near n
 ), counted AS MATERIALIZED (

@@ -1815,6 +1815,16 @@ class Migration(migrations.Migration):
                 name="episodes_member_role",
             ),
         ),
+        migrations.AddIndex(
+            model_name="outcomeentry",
+            index=models.Index(
+                models.F("app"),
+                models.F("stated_by"),
+                models.OrderBy(models.F("at"), descending=True),
+                condition=models.Q(("source__in", ["resolution", "reviewer"])),
+                name="outcomeentry_of_person",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="outcomeentry",
             constraint=models.CheckConstraint(
@@ -1993,6 +2003,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("session_id__isnull", False)),
                 fields=["app", "session_id"],
                 name="recall_by_session",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="recall",
+            index=models.Index(
+                condition=models.Q(("degraded", True)),
+                fields=["app", "recalled_at"],
+                name="recall_degraded",
             ),
         ),
         migrations.AddConstraint(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pgtrigger
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from episodes.enums import Outcome, OutcomeSource
@@ -60,6 +60,16 @@ class OutcomeEntry(models.Model):
                 fields=["app", "episode", "retracts"],
                 condition=Q(retracts__isnull=False),
                 name="episodes_outcomeentry_retracted_once",
+            ),
+        ]
+        indexes = [
+            # The console: what one person decided lately, and may take back.
+            models.Index(
+                F("app"),
+                F("stated_by"),
+                F("at").desc(),
+                name="outcomeentry_of_person",
+                condition=Q(source__in=[OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER]),
             ),
         ]
         triggers: list[pgtrigger.Trigger] = [

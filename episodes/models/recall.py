@@ -54,7 +54,9 @@ class Recall(models.Model):
     explained = models.BooleanField(default=False)
     candidates = models.PositiveIntegerField()
     n_hits = models.PositiveSmallIntegerField()
-    # The best that were not served: [{"episode_id", "reason", "similarity", "text", "score"}].
+    # The best that were not served, with what they would be weighed by under another profile:
+    # [{"episode_id", "revision", "reason", "similarity", "text", "outcome", "outcome_source",
+    # "toolset", "age_days", "score"}].
     excluded = models.JSONField(default=list)
     key_prefix = models.CharField(max_length=16, default="", blank=True)
     request_id = models.CharField(max_length=64, default="", blank=True)
@@ -75,6 +77,12 @@ class Recall(models.Model):
                 fields=["app", "session_id"],
                 name="recall_by_session",
                 condition=Q(session_id__isnull=False),
+            ),
+            # Console filter: the recalls that had to do without a vector, which are few.
+            models.Index(
+                fields=["app", "recalled_at"],
+                name="recall_degraded",
+                condition=Q(degraded=True),
             ),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only()]

@@ -118,7 +118,15 @@ class MemorySerializer(serializers.Serializer[Any]):
 
 class ExcludedSerializer(serializers.Serializer[Any]):
     episode_id = serializers.UUIDField()
+    revision = serializers.IntegerField()
     reason = serializers.ChoiceField(choices=EXCLUSION_REASONS)
+    similarity = serializers.FloatField(allow_null=True)
+    text = serializers.FloatField()
+    outcome = serializers.ChoiceField(choices=Outcome.choices)
+    outcome_source = serializers.ChoiceField(choices=OutcomeSource.choices, allow_null=True)
+    toolset = serializers.ChoiceField(choices=ToolsetRelation.choices)
+    age_days = serializers.FloatField()
+    score = serializers.FloatField()
 
 
 class SearchAnswerSerializer(serializers.Serializer[Any]):
