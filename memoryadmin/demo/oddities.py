@@ -1,0 +1,69 @@
+"""What comes to every store now and then: text that gives orders, sessions that are none, feedback
+on what never arrives."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from memoryadmin.demo.desk import Desk
+
+_FILE = Path(__file__).parent / "words" / "oddities.toml"
+
+
+def told() -> Mapping[str, Any]:
+    with _FILE.open("rb") as file:
+        return tomllib.load(file)
+
+
+def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
+    odd = told()
+    for kind, act in (("held", _write_held), ("chat", _write_chat), ("lost", _hear_lost)):
+        for each in odd[kind]:
+            desk = desks[each["app"]]
+            at = now - timedelta(days=each["days"])
+            desk.simulation.schedule(at, partial(act, desk, each))
+
+
+def _write_held(desk: Desk, each: Mapping[str, Any]) -> None:
+    steps: list[dict[str, Any]] = []
+    for number, step in enumerate(each["steps"].split()):
+        tool, _, error = step.partition(":")
+        call = {"tool": tool, "call_id": f"call_{number}"}
+        steps.append({"kind": "call", **call})
+        steps.append({"kind": "result", **call} | ({"error": error} if error else {}))
+    session = {"goal": each["goal"], "steps": steps}
+    session |= {name: each[name] for name in ("resolution", "lesson") if name in each}
+    body = _identity(each) | {
+        "format": "episode",
+        "session": session,
+        "issue_type": each["issue_type"],
+    }
+    body |= {"outcome": each["outcome"]} if "outcome" in each else {}
+    _send(desk, body)
+
+
+def _write_chat(desk: Desk, each: Mapping[str, Any]) -> None:
+    messages = [
+        {"role": "user", "content": each["said"]},
+        {"role": "assistant", "content": "Let me see. Is there anything else?"},
+    ]
+    _send(desk, _identity(each) | {"format": "messages", "session": {"messages": messages}})
+
+
+def _hear_lost(desk: Desk, each: Mapping[str, Any]) -> None:
+    said = {"rating": each["rating"], "comment": each["comment"], "source": desk.habits.source}
+    desk.widget.post("feedback", _identity(each) | said)
+
+
+def _identity(each: Mapping[str, Any]) -> dict[str, Any]:
+    return {"user_id": each["user_id"], "session_id": each["session_id"]}
+
+
+def _send(desk: Desk, body: dict[str, Any]) -> None:
+    desk.indexing.note_write(desk.name, body["user_id"])
+    desk.agent.post("sessions", body)

@@ -1,0 +1,79 @@
+"""The whole of the demo's history, from the first app to this minute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+
+from episodes import audit
+from episodes.applications import create_app
+from episodes.enums import KeyScope
+from episodes.keys import issue_key
+from episodes.models import App
+from memoryadmin.demo import curating, oddities, poison, special, story
+from memoryadmin.demo.desk import Desk
+from memoryadmin.demo.indexing import Indexing
+from memoryadmin.demo.offices import DAYS, OFFICES, open_office
+from memoryadmin.demo.people import COMMAND, add_people, member
+from memoryadmin.demo.reviewing import Reviewing
+from memoryadmin.demo.simulation import Simulation
+from memoryadmin.lib import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """`key` searches and reads what the billing agent wrote."""
+
+    key: str
+    desks: dict[str, Desk]
+
+
+def play(*, now: datetime, password: str) -> Played:
+    """Let it all happen. The caller's transaction keeps it or not."""
+    simulation, indexing = Simulation(now), Indexing()
+    opening = now - timedelta(days=story.DAYS_AGO["C"] + 2)
+    with clock.at(opening):
+        apps = {office.app: create_app(name=office.app, actor=COMMAND) for office in OFFICES}
+        add_people(apps=list(apps.values()), password=password)
+        desks = {
+            office.app: open_office(
+                office,
+                app=apps[office.app],
+                simulation=simulation,
+                indexing=indexing,
+                began=now - timedelta(days=DAYS),
+            )
+            for office in OFFICES
+        }
+    _plan_stories(desks, apps, simulation)
+    simulation.run()
+    with clock.at(now):
+        indexing.catch_up()
+        key = _visitors_key(apps["billing-agent"])
+        audit.record(
+            actor=COMMAND, verb="demo.loaded", target_kind="installation", target_id="", app=None
+        )
+    return Played(key, desks)
+
+
+def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simulation) -> None:
+    now = simulation.now
+    billing = desks["billing-agent"]
+    for case in story.cases(billing.trade, now=now):
+        billing.take(case)
+    poison.plan(billing, now=now)
+    oddities.plan(desks, now=now)
+    special.plan(desks, now=now)
+    curating.plan(desks, now=now)
+    for name, desk in desks.items():
+        rng = Random(f"{name}/reviews")  # noqa: S311  (content, not a secret)
+        Reviewing(desk, apps[name], rng).plan(
+            simulation, began=now - timedelta(days=110), pause=4.5
+        )
+
+
+def _visitors_key(app: App) -> str:
+    scopes = (KeyScope.SEARCH, KeyScope.READ)
+    _, secret = issue_key(app=app, name="to try it out", scopes=scopes, actor=member("admin"))
+    return secret

@@ -1,0 +1,41 @@
+"""One session as the agent's own program saw it: with everything that must not be kept. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A call and its answer. `answered_at` None: there was none, the program died."""
+
+    tool: str
+    call_id: str
+    arguments: dict[str, object]
+    error: str | None
+    said: str
+    at: datetime
+    answered_at: datetime | None
+
+
+@dataclass(slots=True)
+class Transcript:
+    goal: str
+    began: datetime
+    ended: datetime
+    moves: list[Move] = field(default_factory=list)
+    resolution: str = ""
+    lesson: str = ""
+    contact: str = ""  # an e-mail address that the tools' raw answers repeat
+    greeting: str = ""  # said before the goal
+
+    @property
+    def last_tool(self) -> str:
+        return self.moves[-1].tool if self.moves else ""
+
+    def first(self, n: int) -> Transcript:
+        """Return the session as it stood after `n` moves: a checkpoint."""
+        moves = self.moves[:n]
+        ended = moves[-1].answered_at or moves[-1].at
+        return Transcript(self.goal, self.began, ended, moves, contact=self.contact)
