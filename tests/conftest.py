@@ -77,6 +77,17 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
     kombu.pools.reset()
     options["conn_string"] = before
+    _end_other_sessions()
+
+
+def _end_other_sessions() -> None:
+    """A thread of a live server may still be closing, and the database is about to be dropped."""
+    with psycopg.connect(test_dsn(), autocommit=True) as found:
+        found.execute(
+            "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user"
+            " AND pid <> pg_backend_pid()"
+        )
 
 
 def test_dsn(**changes: str) -> str:

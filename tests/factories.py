@@ -13,7 +13,8 @@ from episodes.embedding.pipeline import embed_due
 from episodes.enums import ActorKind, KeyScope
 from episodes.ingest.store import SessionAnswer, SessionWrite, write_session
 from episodes.keys import issue_key
-from episodes.models import ApiKey, App, Episode
+from episodes.models import ApiKey, App, Episode, Tombstone
+from episodes.tombstones import key_id, subject_hash
 
 ACTOR = Actor(name="tests", kind=ActorKind.COMMAND)
 GOAL = "Refund the 640 dollar duplicate charge on invoice 8812."
@@ -92,3 +93,9 @@ def make_episode(
         embed_due(app=app)
     assert answer.episode_id is not None, answer
     return Episode.objects.get(app_id=app.id, id=answer.episode_id)
+
+
+def make_tombstone(app: App, user_id: str) -> Tombstone:
+    """Leave what an erasure of the subject would leave."""
+    hashed = subject_hash(app_id=app.id, user_id=user_id)
+    return Tombstone.objects.create(app=app, subject_hash=hashed, key_id=key_id())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -32,18 +32,18 @@ Work = Callable[[], tuple[int, Any]]
 
 
 def once(
-    request: Request, work: Work, *, user_id: str | None = None, in_one: bool = True
+    request: Request, work: Work, *, user_ids: Sequence[str] = (), in_one: bool = True
 ) -> HttpResponse:
     """Carry out `work`, which returns (status, body), and answer; or replay its answer.
 
     `in_one`: work and answer are committed together. Without it `work` commits as it goes and
-    must itself be safe to repeat. `user_id` is the one subject that the request is about.
+    must itself be safe to repeat. `user_ids` are the subjects that the request names.
     """
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         status, body = work()
         return answer(body, status)
-    claim = _claim(request, key, user_id)
+    claim = _claim(request, key, user_ids)
     if isinstance(claim, Kept):
         replay = answer(claim.answer, claim.status)
         replay[REPLAYED] = "true"
@@ -64,7 +64,7 @@ def once(
     return answer(body, status)
 
 
-def _claim(request: Request, key: str, user_id: str | None) -> Claim | Kept:
+def _claim(request: Request, key: str, user_ids: Sequence[str]) -> Claim | Kept:
     if not _KEY.fullmatch(key):
         raise Problem(422, "idempotency_key", "Idempotency-Key: 1 to 255 printable characters.")
     caller = access_of(request).caller
@@ -77,7 +77,7 @@ def _claim(request: Request, key: str, user_id: str | None) -> Claim | Kept:
             request=orjson.dumps(
                 [request.method, request.path, request.data], option=orjson.OPT_SORT_KEYS
             ),
-            user_id=user_id,
+            user_ids=user_ids,
         )
     except KeyReusedError:
         raise Problem(

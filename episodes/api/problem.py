@@ -15,11 +15,11 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
+import psycopg
 from django.core.exceptions import PermissionDenied
 from django.core.signals import got_request_exception
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
-from psycopg import OperationalError as DriverOperationalError
 from rest_framework import exceptions
 from rest_framework.request import Request
 
@@ -140,7 +140,7 @@ def _told(exc: Exception) -> Problem | None:
             return Problem(405, "method_not_allowed", "This address does not answer that method.")
         case exceptions.UnsupportedMediaType():
             return Problem(415, "unsupported_media_type", "Send application/json.")
-        case OperationalError() | DriverOperationalError():
+        case OperationalError() | InterfaceError() | psycopg.OperationalError():
             _log.error("the database is not available: %s", type(exc).__name__)
             return Problem(503, "unavailable", "Try again shortly.", retry_after=RETRY_AFTER_OUTAGE)
         case exceptions.APIException():

@@ -92,20 +92,26 @@ def actor_of(request: Request) -> Actor:
         kind=ActorKind.KEY,
         key_prefix=caller.prefix,
         request_id=request_id(request),
+        sent_request_id=_sent_request_id(request),
         route=f"{request.method} {match.route if match else ''}"[:64],
         address_hash=_hashed_address(request.META.get("REMOTE_ADDR", "")),
     )
 
 
 def request_id(request: Request) -> str:
-    """Return the caller's X-Request-Id if it is a plain one, or one of our own."""
+    """Return our own id of the request, which its answer carries."""
     django_request = request._request
     known: str | None = getattr(django_request, "api_request_id", None)
     if known is None:
-        sent = request.META.get("HTTP_X_REQUEST_ID", "")
-        known = sent if _REQUEST_ID.fullmatch(sent) else str(ids.new_id())
+        known = str(ids.new_id())
         django_request.api_request_id = known  # type: ignore[attr-defined]
     return known
+
+
+def _sent_request_id(request: Request) -> str:
+    """Return the caller's own id of the request, if it is a plain one: text that can be erased."""
+    sent: str = request.META.get("HTTP_X_REQUEST_ID", "")
+    return sent if _REQUEST_ID.fullmatch(sent) else ""
 
 
 def _hashed_address(address: str) -> str:

@@ -152,7 +152,8 @@ class _Reader:
         return self._session(item, place, n_read)
 
     def _session(self, item: object, place: str, n_read: int) -> Found:
-        body = dict(item) if _is_body(item) else {"session": item}
+        is_body = isinstance(item, dict) and "session" in item
+        body: dict[str, Any] = {**item} if is_body else {"session": item}  # type: ignore[dict-item]
         body.setdefault("format", self.format_name)
         try:
             self._fill_in_ids(body, place)
@@ -183,10 +184,6 @@ def _items_of(document: object) -> list[object] | None:
     if isinstance(document, list) and document and _is_session(document[0]):
         return document
     return None
-
-
-def _is_body(item: object) -> bool:
-    return isinstance(item, dict) and "session" in item
 
 
 def _is_session(item: object) -> bool:

@@ -53,7 +53,20 @@ def test_retired_version_comes_back_when_declared(app: App) -> None:
     again, is_news = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
 
     assert (again.retired_at, is_news) == (None, True)
+    assert again.id != declared.id
     assert verbs(app) == ["toolset.declared", "toolset.retired", "toolset.declared"]
+
+
+def test_version_that_was_out_of_use_stands_anew(app: App) -> None:
+    with clock.at(NOON):
+        before, _ = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+    with clock.at(NOON + timedelta(days=9)):
+        again, is_news = declare_toolset(app=app, tools=TOOLS, actor=ACTOR)
+
+    before.refresh_from_db()
+    assert before.retired_at == NOON + timedelta(days=7)
+    assert (again.retired_at, again.declared_at) == (None, NOON + timedelta(days=9))
+    assert is_news
 
 
 def test_retiring_twice_changes_nothing(app: App) -> None:

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from episodes.api.fields import (
+    ID_LENGTH,
     LABEL_LENGTH,
     AnythingField,
     AppNameField,
@@ -128,6 +129,18 @@ def read_items(body: object) -> list[object]:
         most = f"At most {settings.BATCH_MAX_ITEMS} sessions a batch."
         raise _refusal("items", "too_many", most)
     return items
+
+
+def subjects_of(items: list[object]) -> list[str]:
+    """Return the user ids that a batch names and that could be stored."""
+    named = [item.get("user_id") for item in items if isinstance(item, dict)]
+    return sorted(
+        {
+            name
+            for name in named
+            if isinstance(name, str) and len(name) <= ID_LENGTH and "\0" not in name
+        }
+    )
 
 
 def _refusal(name: str, code: str, detail: str) -> ValidationError:

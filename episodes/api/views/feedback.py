@@ -43,7 +43,7 @@ class FeedbackView(ApiView):
                 "received_at": stored.received_at,
             }
 
-        response = once(request, work, user_id=body["user_id"])
+        response = once(request, work, user_ids=[body["user_id"]])
         if repeated:
             response[REPLAYED] = "true"
         return response

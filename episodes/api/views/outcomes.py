@@ -47,4 +47,4 @@ class OutcomesView(ApiView):
                 "contradicted": head.contradicted,
             }
 
-        return once(request, work, user_id=body["user_id"])
+        return once(request, work, user_ids=[body["user_id"]])

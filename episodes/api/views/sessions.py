@@ -22,6 +22,7 @@ from episodes.api.serializers.session import (
     read_items,
     read_session,
     read_status_query,
+    subjects_of,
 )
 from episodes.api.view import ApiView, access_of, actor_of, app_of
 from episodes.audit import Actor
@@ -56,7 +57,7 @@ class SessionsView(ApiView):
             )
             return 201 if written.status == "created" else 200, told(written)
 
-        return once(request, work, user_id=write.user_id)
+        return once(request, work, user_ids=[write.user_id])
 
 
 class SessionStatusView(ApiView):
@@ -100,7 +101,7 @@ class BatchView(ApiView):
             return 200, {"results": results}
 
         # each item is a transaction of its own, and writing one again changes nothing
-        return once(request, work, in_one=False)
+        return once(request, work, user_ids=subjects_of(items), in_one=False)
 
     def _write(
         self, request: Request, item: object, *, app: App, actor: Actor, pointer: str

@@ -11,7 +11,7 @@ from django.test import Client
 
 from episodes.enums import KeyScope
 from episodes.keys import revoke_key
-from episodes.models import App, AuditEntry, Episode
+from episodes.models import App, AuditEntry, AuditPayload, Episode
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
 from tests.factories import ACTOR, make_app, make_body, make_episode, make_key
@@ -326,19 +326,24 @@ def test_last_of_repeated_members_counts(client: ApiClient, app: App) -> None:
 
 
 def test_answers_are_not_cached_and_carry_a_request_id(client: ApiClient) -> None:
-    answer, named = client.get("stats"), client.get("stats", X_Request_Id="trace-1.a_B")
-    refused = client.get("stats", X_Request_Id="spaces and <tags>")
+    first, second = client.get("stats"), client.get("stats", X_Request_Id="trace-1")
 
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert len(answer.headers["X-Request-Id"]) == 36
-    assert named.headers["X-Request-Id"] == "trace-1.a_B"
-    assert refused.headers["X-Request-Id"] != "spaces and <tags>"
+    assert first.headers["Cache-Control"] == "no-store"
+    assert len(first.headers["X-Request-Id"]) == len(second.headers["X-Request-Id"]) == 36
+    assert first.headers["X-Request-Id"] != second.headers["X-Request-Id"]
 
 
-def test_request_id_and_key_stand_in_the_audit(client: ApiClient, app: App) -> None:
-    client.post("sessions", make_body(), X_Request_Id="trace-1")
+@pytest.mark.parametrize(("sent", "kept"), [("trace-1.a_B", True), ("<tags>", False), ("", False)])
+def test_request_ids_and_key_stand_in_the_audit(
+    client: ApiClient, app: App, sent: str, kept: bool
+) -> None:
+    answer = client.post("sessions", make_body(), X_Request_Id=sent)
 
     entry = AuditEntry.objects.get(app=app, verb="episode.created")
-    assert (entry.request_id, entry.actor_kind) == ("trace-1", "key")
+    payload = AuditPayload.objects.get(entry_id=entry.id).payload
+    assert entry.request_id == answer.headers["X-Request-Id"]
+    # what the caller calls it may be about a subject, so it lies where it can be erased
+    assert payload.get("sent_request_id") == (sent if kept else None)
+    assert entry.actor_kind == "key"
     assert entry.key_prefix == (client.key or "").split("_")[1]
     assert entry.actor == f"key {entry.key_prefix}"

@@ -97,7 +97,7 @@ def test_episode_is_shown_with_its_trace(client: ApiClient, app: App) -> None:
 
 
 def test_later_revision_is_listed_before_it_is_served(client: ApiClient, app: App) -> None:
-    episode = make_episode(app, session_id="session-1")
+    episode = make_episode(app, session_id="session-1", embedded=True)
     steps = make_steps(["lookup", "refund"])
     write(app, session_id="session-1", session={"goal": "Another goal than before", "steps": steps})
 

@@ -4,11 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from episodes.models import App, Feedback, Tombstone
-from episodes.tombstones import subject_hash
+from episodes.models import App, Feedback
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
-from tests.factories import make_app, make_key
+from tests.factories import make_app, make_key, make_tombstone
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 BODY = {"user_id": "user-1", "session_id": "session-1", "rating": "negative"}
@@ -80,7 +79,7 @@ def test_time_in_the_future_is_now(client: ApiClient) -> None:
 
 
 def test_feedback_for_an_erased_subject_is_410(client: ApiClient, app: App) -> None:
-    _erase(app)
+    make_tombstone(app, "user-1")
 
     answer = client.post("feedback", BODY)
 
@@ -108,7 +107,3 @@ def test_bad_member_is_422(client: ApiClient, member: str, value: object) -> Non
     assert answer.status == 422
     assert [error["pointer"] for error in answer.body["errors"]] == [f"/{member}"]
     assert Feedback.objects.count() == 0
-
-
-def _erase(app: App) -> None:
-    Tombstone.objects.create(app=app, subject_hash=subject_hash(app_id=app.id, user_id="user-1"))

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 from episodes.lifecycle import Statement, state_outcome
-from episodes.models import App, Episode, OutcomeEntry, Tombstone
-from episodes.tombstones import subject_hash
+from episodes.models import App, Episode, OutcomeEntry
 from tests.episodes.api.client import ApiClient
-from tests.factories import ACTOR, make_app, make_episode, make_key
+from tests.factories import ACTOR, make_app, make_episode, make_key, make_tombstone
 
 BODY = {"user_id": "user-1", "session_id": "session-1", "outcome": "failed"}
 
@@ -116,7 +115,7 @@ def test_another_apps_session_is_404(episode: Episode) -> None:
 
 
 def test_erased_subject_is_410(client: ApiClient, app: App, episode: Episode) -> None:
-    Tombstone.objects.create(app=app, subject_hash=subject_hash(app_id=app.id, user_id="user-1"))
+    make_tombstone(app, "user-1")
 
     assert client.post("outcomes", BODY).status == 410
     assert OutcomeEntry.objects.count() == 0

@@ -57,13 +57,22 @@ def test_answer_has_the_shape_of_the_contract(client: ApiClient, app: App) -> No
     assert memory["content"] in answer.body["context"]
 
 
+def test_search_sends_two_prepared_statements_and_none_by_the_orm(
+    client: ApiClient, app: App, django_assert_num_queries: Any
+) -> None:
+    make_episode(app, embedded=True)
+    client.post("search", BODY)
+
+    with django_assert_num_queries(0):
+        assert client.post("search", BODY).status == 200
+
+
 def test_search_is_logged_with_its_caller(client: ApiClient, app: App) -> None:
-    headers = {"X_Request_Id": "trace-7"}
-    client.post("search", BODY | {"invocation_id": "i-1", "session_id": "s-1"}, **headers)
+    answer = client.post("search", BODY | {"invocation_id": "i-1", "session_id": "s-1"})
 
     recall = Recall.objects.get()
     assert (recall.user_id, recall.session_id, recall.invocation_id) == ("user-1", "s-1", "i-1")
-    assert recall.request_id == "trace-7"
+    assert recall.request_id == answer.headers["X-Request-Id"]
     assert recall.key_prefix == (client.key or "").split("_")[1]
 
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from episodes.embedding.pipeline import embed_due
+from episodes.ingest.store import LIFECYCLE
 from episodes.models import App, Episode, EpisodeRevision, OutcomeEntry
 from tests.episodes.api.client import ApiClient
-from tests.factories import make_app, make_body, make_key, make_session, make_steps
+from tests.factories import make_app, make_body, make_key, make_session, make_steps, make_tombstone
 
 ABOUT = {"user_id": "user-1", "session_id": "session-1"}
 
@@ -234,6 +235,28 @@ def test_open_session_is_completed_by_its_last_state(client: ApiClient) -> None:
     answer = client.post("sessions", make_body())
 
     assert (answer.body["status"], Episode.objects.get().state) == ("updated", "completed")
+
+
+def test_erased_subject_is_410(client: ApiClient, app: App) -> None:
+    make_tombstone(app, "user-1")
+
+    refused = client.post("sessions", make_body())
+    batch = client.post("sessions/batch", {"items": [make_body(), make_body("user-10")]})
+
+    assert (refused.status, refused.errors) == (410, [("", "subject_erased")])
+    assert [result["status"] for result in batch.body["results"]] == ["rejected", "created"]
+    assert batch.body["results"][0]["errors"][0]["code"] == "subject_erased"
+    assert Episode.objects.get().user_id == "user-10"
+
+
+def test_session_that_is_open_under_the_lifecycle_is_409(client: ApiClient) -> None:
+    client.post("sessions", make_body(final=False))
+    Episode.objects.update(origin=LIFECYCLE)
+
+    refused = client.post("sessions", make_body())
+
+    assert (refused.status, refused.errors) == (409, [("", "lifecycle_open")])
+    assert Episode.objects.get().state == "open"
 
 
 def test_status_tells_what_is_stored(client: ApiClient, app: App) -> None:

@@ -30,7 +30,7 @@ def test_only_the_key_is_printed(db: None) -> None:
 
     caller = authenticate(printed.removesuffix("\n"))
     assert caller is not None
-    assert (caller.app_name, caller.scopes) == ("billing-agent", {"search", "ingest"})
+    assert (caller.app_name, sorted(caller.scopes)) == ("billing-agent", ["ingest", "search"])
 
 
 def test_app_is_made_when_asked(db: None) -> None:

@@ -13,6 +13,7 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
+from episodes.ingest.store import write_session
 from episodes.management.commands import ingest as command
 from episodes.models import App, AuditEntry, Episode, EpisodeRevision
 from tests import conftest
@@ -229,7 +230,7 @@ def test_what_is_ignored_or_held_is_no_failure(app: App, tmp_path: Path) -> None
         (orjson.dumps(make_body("a\0b")), "null_characters_not_allowed"),
         (orjson.dumps(make_body("x" * 257)), "max_length"),
         (orjson.dumps(make_body(session=make_session(goal="x\0"))), "nul"),
-        (orjson.dumps(make_body(user_id=7)), "not_a_string"),
+        (orjson.dumps(make_body() | {"user_id": 7}), "not_a_string"),
         (orjson.dumps(make_body(completed_at="2026-03-01T12:00:00")), "naive"),
         (orjson.dumps(make_body(session=make_session(resolution="x" * 5 * 1024**2))), "too_large"),
     ],
@@ -336,7 +337,6 @@ def test_what_was_written_before_an_interruption_stays(
             raise KeyboardInterrupt
         return write_session(**arguments)
 
-    write_session = command.write_session
     with monkeypatch.context() as patch:
         patch.setattr(command, "write_session", write_two)
         with pytest.raises(KeyboardInterrupt):
