@@ -7,7 +7,10 @@ and tested factor by factor; a test holds the two together.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 AUTHORITATIVE = frozenset({"resolution", "reviewer", "tool"})
 
@@ -110,3 +113,65 @@ def exclusion(
     if is_failure and not include_failures and (similarity or 0.0) <= profile.failure_threshold:
         return "failure_below_threshold"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is known of an episode before it is weighed. `text` carries its weight already."""
+
+    id: UUID
+    similarity: float | None
+    text: float
+    outcome: str
+    outcome_source: str | None
+    recorded_outcome: str
+    toolset: str
+    age_days: float
+    completed_at: datetime
+    procedure_key: str
+
+
+def choose(
+    profile: Profile,
+    candidates: Iterable[Candidate],
+    *,
+    limit: int,
+    include_failures: bool = False,
+) -> list[tuple[Candidate, Factors]]:
+    """Return what is served, best first: at most one of a procedure and outcome, and `limit`."""
+    weighed = [(one, _weigh(profile, one)) for one in candidates]
+    eligible = [
+        (one, factors)
+        for one, factors in weighed
+        if not exclusion(
+            profile,
+            similarity=one.similarity,
+            relevance=factors.relevance,
+            outcome=one.outcome,
+            recorded_outcome=one.recorded_outcome,
+            include_failures=include_failures,
+        )
+    ]
+    eligible.sort(key=lambda pair: _order(*pair), reverse=True)
+    best: dict[tuple[str, str], tuple[Candidate, Factors]] = {}
+    for one, factors in eligible:
+        best.setdefault((one.procedure_key, one.outcome), (one, factors))
+    return list(best.values())[:limit]
+
+
+def _weigh(profile: Profile, one: Candidate) -> Factors:
+    return score(
+        profile,
+        similarity=one.similarity,
+        text=one.text,
+        outcome=one.outcome,
+        outcome_source=one.outcome_source,
+        toolset=one.toolset,
+        age_days=one.age_days,
+    )
+
+
+def _order(one: Candidate, factors: Factors) -> tuple[float, float, datetime, UUID]:
+    # null similarities come last, and no similarity is below 0
+    similarity = -1.0 if one.similarity is None else one.similarity
+    return factors.score, similarity, one.completed_at, one.id

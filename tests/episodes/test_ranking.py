@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
 import pytest
 
-from episodes.ranking import Profile, exclusion, outcome_weight, score
+from episodes.ranking import Candidate, Profile, choose, exclusion, outcome_weight, score
 
 ARTICLE = Profile(minimum=0.3, failure_threshold=0.85)
 
@@ -80,3 +85,59 @@ def test_who_may_not_be_served(
         outcome=outcome,
         recorded_outcome=recorded,
     )
+
+
+ENDED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def candidate(number: int, **members: Any) -> Candidate:
+    """Return a verified success of a procedure of its own, as near as its number says."""
+    return replace(
+        Candidate(
+            id=UUID(int=number),
+            similarity=1 - number / 100,
+            text=0.0,
+            outcome="success",
+            outcome_source="tool",
+            recorded_outcome="success",
+            toolset="current",
+            age_days=0.0,
+            completed_at=ENDED,
+            procedure_key=str(number),
+        ),
+        **members,
+    )
+
+
+def chosen(*candidates: Candidate, limit: int = 9, **asked: Any) -> list[int]:
+    return [one.id.int for one, _ in choose(ARTICLE, candidates, limit=limit, **asked)]
+
+
+def test_the_best_are_served_and_no_more_than_the_limit() -> None:
+    assert chosen(candidate(3), candidate(1), candidate(2), limit=2) == [1, 2]
+
+
+def test_one_procedure_with_one_outcome_is_served_once() -> None:
+    same = {"procedure_key": "p"}
+
+    assert chosen(
+        candidate(1, **same), candidate(2, **same), candidate(3, **same, outcome="partial")
+    ) == [1, 3]
+
+
+def test_what_may_not_be_served_hides_nothing() -> None:
+    failed = candidate(20, procedure_key="p", outcome="failure", recorded_outcome="failure")
+    near = candidate(1, outcome="failure")
+
+    assert chosen(failed, candidate(80), candidate(2, procedure_key="p"), near) == [2, 1]
+    assert chosen(failed, include_failures=True) == [20]
+
+
+def test_equal_scores_fall_back_to_similarity_time_and_id() -> None:
+    later = ENDED + timedelta(days=1)
+    text_only = candidate(1, similarity=None, text=0.5)
+    near = candidate(2, similarity=0.5)
+    newer = candidate(3, similarity=0.5, completed_at=later)
+    twin = candidate(4, similarity=0.5)
+
+    assert chosen(text_only, near, newer, twin) == [3, 4, 2, 1]

@@ -1,0 +1,261 @@
+"""The queue of what needs a person: episodes whose outcome nobody with authority vouches for, or
+that something speaks against, ordered by what a wrong answer would cost (product.md §4).
+
+    impact = ln(1 + recalls in 30 days) + 2·contradicted + 1·disagreement + 1·held + exp(-age_days/30)
+
+An episode leaves the queue by being decided, or by expiring; there are no rows to fall behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Self
+from uuid import UUID
+
+from django.db import connection
+
+from curation.paging import PAGE, BadCursorError
+from episodes.models import Member
+from memoryadmin.lib import clock
+
+RECENT_DAYS = 30
+FRESH_DAYS = 30.0
+
+
+class Why(StrEnum):
+    """Why an episode waits. One can wait for several reasons."""
+
+    UNKNOWN = "unknown"
+    UNVERIFIED = "unverified"
+    CONTRADICTED = "contradicted"
+    DISPUTED = "disputed"
+    CHANGED = "changed"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One summand of the impact; `of` is what it was computed from, None where that is yes or no."""
+
+    name: str
+    value: float
+    of: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`rating`: what the user's newest feedback says. `why` is empty for what does not wait."""
+
+    id: UUID
+    goal: str
+    outcome: str
+    outcome_source: str | None
+    user_id: str | None
+    session_id: str | None
+    completed_at: datetime
+    rating: str | None
+    why: frozenset[Why]
+    impact: float
+    terms: Sequence[Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in the queue as it was at `as_of`: age and recalls are counted to that moment, so
+    that the pages of one walk fit together while agents go on searching."""
+
+    as_of: datetime
+    impact: float
+    id: UUID
+
+    def __str__(self) -> str:
+        written = f"{self.as_of.isoformat()}|{self.impact.hex()}|{self.id.hex}"
+        return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Raises BadCursorError."""
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+            moment, impact, found = raw.decode("ascii").split("|")
+            place = cls(datetime.fromisoformat(moment), float.fromhex(impact), UUID(hex=found))
+        except (binascii.Error, OverflowError, ValueError) as error:
+            raise BadCursorError(text[:80]) from error
+        if place.as_of.tzinfo is None or not math.isfinite(place.impact):
+            raise BadCursorError(text[:80])
+        return place
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`counts`: everything that waits, by reason. `after`: where the next page begins."""
+
+    items: Sequence[Item]
+    total: int
+    counts: Mapping[Why, int]
+    as_of: datetime
+    after: Place | None
+
+    def place_of(self, item: Item) -> Place:
+        return Place(self.as_of, item.impact, item.id)
+
+
+def read_queue(
+    *, member: Member, why: Why | None = None, after: Place | None = None, size: int = PAGE
+) -> Queue:
+    """Return a page of what waits. One statement, whatever the number of items."""
+    as_of = after.as_of if after else clock.now()
+    rows = _run(member, as_of=as_of, why=why, after=after, size=size + 1)
+    found = [_item(row) for row in rows if row["id"] is not None]
+    kept = found[:size]
+    return Queue(
+        items=kept,
+        total=rows[0]["total"],
+        counts={one: rows[0][f"n_{one}"] for one in Why},
+        as_of=as_of,
+        after=Place(as_of, kept[-1].impact, kept[-1].id) if len(found) > size else None,
+    )
+
+
+def read_item(*, member: Member, episode_id: UUID, as_of: datetime | None = None) -> Item | None:
+    """Return one item with its terms, waiting or not; None if the member may not see it, or it is
+    still open. One statement."""
+    [row] = _run(member, as_of=as_of or clock.now(), only=episode_id, size=1)
+    return None if row["id"] is None else _item(row)
+
+
+def _run(
+    member: Member,
+    *,
+    as_of: datetime,
+    size: int,
+    why: Why | None = None,
+    after: Place | None = None,
+    only: UUID | None = None,
+) -> list[dict[str, Any]]:
+    """Django's cursor puts the values in before the server plans: what is not asked for costs
+    nothing."""
+    values: dict[str, Any] = {
+        "app": member.app_id,
+        "cutoff": clock.now() - timedelta(days=member.app.retention_days),
+        "as_of": as_of,
+        "recent_days": RECENT_DAYS,
+        "fresh_days": FRESH_DAYS,
+        "why": why,
+        "after_impact": after.impact if after else None,
+        "after_id": after.id if after else None,
+        "only": only,
+        "size": size,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_STATEMENT, values)
+        columns = [column.name for column in cursor.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    return Item(
+        id=row["id"],
+        goal=row["goal"],
+        outcome=row["outcome"],
+        outcome_source=row["outcome_source"],
+        user_id=row["user_id"],
+        session_id=row["session_id"],
+        completed_at=row["completed_at"],
+        rating=row["rating"],
+        why=frozenset(one for one in Why if row[one]) if row["waits"] else frozenset(),
+        impact=row["impact"],
+        terms=_terms(row),
+    )
+
+
+def _terms(row: Mapping[str, Any]) -> list[Term]:
+    """The summands of the statement's `impact`, each for itself; a test adds them up."""
+    return [
+        Term("recalls", math.log1p(row["n_recalls"]), row["n_recalls"]),
+        Term("contradicted", 2.0 * row[Why.CONTRADICTED]),
+        Term("disagreement", 1.0 * row[Why.DISPUTED]),
+        Term("held", 1.0 * row[Why.HELD]),
+        Term("age", math.exp(-row["age_days"] / FRESH_DAYS), row["age_days"]),
+    ]
+
+
+# What a user said last counts as disagreement until somebody has decided knowing it. An outcome
+# that a person calls unknown is known to be unknown: only a tool's or nobody's unknown waits.
+# Being held alone is no reason to wait here: no outcome lifts it.
+_STATEMENT = """
+WITH recalled AS MATERIALIZED (
+    SELECT episode_id, count(*) AS n FROM episodes_recallhit
+    WHERE app_id = %(app)s AND served AND recalled_at <= %(as_of)s::timestamptz
+        AND recalled_at > %(as_of)s::timestamptz - make_interval(days => %(recent_days)s)
+        AND (%(only)s::uuid IS NULL OR episode_id = %(only)s::uuid)
+    GROUP BY episode_id
+), held AS MATERIALIZED (
+    SELECT DISTINCT episode_id FROM episodes_block
+    WHERE app_id = %(app)s AND kind = 'held' AND closed_at IS NULL
+), heard AS MATERIALIZED (
+    SELECT DISTINCT ON (f.user_id, f.session_id) f.user_id, f.session_id, f.rating, f.received_at
+    FROM episodes_feedback f WHERE f.app_id = %(app)s AND f.rating <> 'neutral'
+        AND (%(only)s::uuid IS NULL OR (f.user_id, f.session_id) IN (
+            SELECT user_id, session_id FROM episodes_episode
+            WHERE app_id = %(app)s AND id = %(only)s::uuid))
+    ORDER BY f.user_id, f.session_id, f.at DESC, f.id DESC
+), told AS MATERIALIZED (
+    SELECT h.id, heard.rating,
+        (heard.rating = 'negative' AND h.outcome = 'success'
+            OR heard.rating = 'positive' AND h.outcome IN ('failure', 'abandoned'))
+        AND NOT EXISTS (SELECT FROM episodes_outcomeentry e WHERE e.app_id = h.app_id
+            AND e.episode_id = h.id AND e.source IN ('resolution', 'reviewer')
+            AND e.at >= heard.received_at) AS disputed
+    FROM heard JOIN episodes_episode h ON h.app_id = %(app)s AND h.user_id = heard.user_id
+        AND h.session_id = heard.session_id
+        AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
+), seen AS (
+    SELECT h.id, h.revision, h.outcome, h.outcome_source, h.user_id, h.session_id, h.completed_at,
+        h.outcome = 'unknown' AND coalesce(h.outcome_source NOT IN ('resolution', 'reviewer'), true)
+            AS unknown,
+        coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified,
+        h.contradicted, h.review_state = 'changed_after_review' AS changed,
+        coalesce(told.disputed, false) AS disputed, told.rating,
+        held.episode_id IS NOT NULL AS held, coalesce(recalled.n, 0) AS n_recalls,
+        greatest(extract(epoch FROM %(as_of)s::timestamptz - h.completed_at)::float8, 0)
+            / 86400 AS age_days
+    FROM episodes_episode h
+    LEFT JOIN told ON told.id = h.id
+    LEFT JOIN held ON held.episode_id = h.id
+    LEFT JOIN recalled ON recalled.episode_id = h.id
+    WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.completed_at > %(cutoff)s
+        AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
+), weighed AS MATERIALIZED (
+    SELECT s.*, unknown OR unverified OR contradicted OR changed OR disputed AS waits,
+        ln(1 + n_recalls::float8) + 2 * contradicted::int + disputed::int + held::int
+            + exp(greatest(-age_days / %(fresh_days)s::float8, -700)) AS impact
+    FROM seen s
+    WHERE unknown OR unverified OR contradicted OR changed OR disputed OR %(only)s::uuid IS NOT NULL
+), counted AS (
+    SELECT count(*) AS total, count(*) FILTER (WHERE unknown) AS n_unknown,
+        count(*) FILTER (WHERE unverified) AS n_unverified,
+        count(*) FILTER (WHERE contradicted) AS n_contradicted,
+        count(*) FILTER (WHERE disputed) AS n_disputed,
+        count(*) FILTER (WHERE changed) AS n_changed, count(*) FILTER (WHERE held) AS n_held
+    FROM weighed
+), page AS MATERIALIZED (
+    SELECT * FROM weighed w
+    WHERE CASE %(why)s::text WHEN 'unknown' THEN unknown WHEN 'unverified' THEN unverified
+            WHEN 'contradicted' THEN contradicted WHEN 'disputed' THEN disputed
+            WHEN 'changed' THEN changed WHEN 'held' THEN held ELSE true END
+        AND (%(after_impact)s::float8 IS NULL
+            OR (w.impact, w.id) < (%(after_impact)s::float8, %(after_id)s::uuid))
+    ORDER BY impact DESC, id DESC LIMIT %(size)s
+)
+SELECT counted.*, page.*, r.goal FROM counted LEFT JOIN page ON true
+LEFT JOIN episodes_episoderevision r
+    ON r.app_id = %(app)s AND r.episode_id = page.id AND r.revision = page.revision
+ORDER BY page.impact DESC, page.id DESC
+"""
