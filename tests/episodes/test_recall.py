@@ -2,76 +2,26 @@
 
 from __future__ import annotations
 
-import math
-import time
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 
 from episodes import lifecycle, ranking
 from episodes.audit import SYSTEM
-from episodes.keys import Caller, authenticate
 from episodes.lifecycle import Statement
 from episodes.models import (
     App,
     Episode,
-    EpisodeVector,
     RankingProfile,
     Recall,
     RecallHit,
-    Tombstone,
 )
-from episodes.recall import Filters, SearchRequest, search
-from episodes.tombstones import key_id, lock_id, subject_hash
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
-from memoryadmin.lib import clock
-from tests.factories import ACTOR, GOAL, make_app, make_episode, make_key, write
+from tests.episodes.asking import QUERY, USER, aged, ask, caller_of, inject_similarity, served
+from tests.factories import ACTOR, GOAL, make_app, make_episode
 
 pytestmark = pytest.mark.django_db
-
-USER = "user-1"
-QUERY = "refund duplicate charge large amount"
-
-
-def caller_of(app: App) -> Caller:
-    caller = authenticate(make_key(app)[1])
-    assert caller is not None
-    return caller
-
-
-def ask(app: App, query: str = QUERY, **fields: Any) -> dict[str, Any]:
-    return search(
-        caller=caller_of(app),
-        request=SearchRequest(**{"user_id": USER, "query": query, **fields}),
-        request_id="r-1",
-    )
-
-
-def served(answer: dict[str, Any]) -> list[Any]:
-    return [memory["episode_id"] for memory in answer["memories"]]
-
-
-def aged(days: float) -> dict[str, Any]:
-    return {"completed_at": clock.now() - timedelta(days=days)}
-
-
-def inject_similarity(episode: Episode, query: str, similarity: float) -> None:
-    """Give the episode the vector that has exactly this cosine to the query's."""
-    from episodes.embedding import get_embedder  # noqa: PLC0415
-
-    [towards] = get_embedder().embed([query])
-    assert towards is not None
-    across = [-towards[1], towards[0], *([0.0] * (len(towards) - 2))]
-    length = math.hypot(*across)
-    vector = [
-        similarity * along + math.sqrt(1 - similarity**2) * side / length
-        for along, side in zip(towards, across, strict=True)
-    ]
-    EpisodeVector.objects.filter(app=episode.app, episode=episode).update(vector=vector)
 
 
 @pytest.fixture
@@ -281,34 +231,6 @@ def test_a_failure_is_never_returned_without_a_vector(app: App) -> None:
     assert [left["reason"] for left in answer["excluded"]] == ["failure_below_threshold"]
 
 
-def test_other_subjects_and_apps_are_never_searched(app: App) -> None:
-    own = make_episode(app, user_id=USER, embedded=True)
-    make_episode(app, user_id="user-10", embedded=True)
-    make_episode(make_app(), user_id=USER, embedded=True)
-
-    answer = ask(app, GOAL)
-
-    assert (served(answer), answer["candidates"]) == ([own.id], 1)
-
-
-def test_an_organisation_search_finds_no_user_rows(app: App) -> None:
-    make_episode(app, user_id=USER, embedded=True)
-
-    assert served(ask(app, GOAL, scope="org")) == []
-
-
-def test_what_is_open_blocked_expired_or_the_own_session_is_not_eligible(app: App) -> None:
-    blocked = make_episode(app, user_id=USER, embedded=True)
-    lifecycle.block_episode(episode=blocked, kind="quarantine", actor=SYSTEM)
-    write(app, user_id=USER, final=False, outcome="success")
-    make_episode(app, user_id=USER, embedded=True, **aged(181))
-    make_episode(app, user_id=USER, session_id="mine", embedded=True)
-
-    answer = ask(app, GOAL, session_id="mine")
-
-    assert (served(answer), answer["candidates"]) == ([], 0)
-
-
 def test_one_result_per_procedure_and_outcome(app: App) -> None:
     fresh = make_episode(app, user_id=USER, embedded=True, **aged(1))
     stale = make_episode(app, user_id=USER, embedded=True, **aged(40))
@@ -346,31 +268,6 @@ def test_a_corrected_outcome_changes_the_order_of_the_next_search(app: App) -> N
     assert (before, served(ask(app, GOAL))) == ([first.id, second.id], [second.id, first.id])
 
 
-def test_the_window_cuts_to_the_newest_and_says_so(app: App) -> None:
-    profile = RankingProfile.objects.create(app=app, version=2, window=2)
-    App.objects.filter(id=app.id).update(profile=profile)
-    newest = [
-        make_episode(app, user_id=USER, tools=[f"t{n}"], embedded=True, **aged(n))
-        for n in (1, 2, 3)
-    ]
-
-    answer = ask(app, GOAL)
-
-    assert (answer["recall_mode"], answer["candidates"]) == ("approximate", 2)
-    assert served(answer) == [newest[0].id, newest[1].id]
-
-
-def test_the_window_says_so_beside_a_filter_too(app: App) -> None:
-    profile = RankingProfile.objects.create(app=app, version=2, window=1)
-    App.objects.filter(id=app.id).update(profile=profile)
-    make_episode(app, user_id=USER, tools=["oldest"], embedded=True, **aged(2))
-    make_episode(app, user_id=USER, tools=["newest"], embedded=True, **aged(1))
-
-    answer = ask(app, GOAL, filters=Filters(tool="oldest"))
-
-    assert (answer["recall_mode"], answer["candidates"]) == ("approximate", 0)
-
-
 def test_nothing_declared_and_nothing_named_cannot_be_compared(app: App) -> None:
     make_episode(app, user_id=USER, toolset_version="v7", embedded=True)
 
@@ -385,45 +282,6 @@ def test_a_toolset_declared_for_any_agent_is_current_for_each(app: App) -> None:
     make_episode(app, user_id=USER, toolset_version="v1", embedded=True)
 
     assert ask(app, GOAL, agent_id="billing")["memories"][0]["toolset"] == "current"
-
-
-def test_an_erased_subject_is_answered_with_nothing_and_not_logged(app: App) -> None:
-    make_episode(app, user_id=USER, embedded=True)
-    Tombstone.objects.create(
-        app=app, subject_hash=subject_hash(app_id=app.id, user_id=USER), key_id=key_id()
-    )
-
-    answer = ask(app, GOAL)
-
-    assert (answer["memories"], answer["candidates"], answer["recall_id"]) == ([], 0, None)
-    assert Recall.objects.filter(app=app).count() == 0
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_search_waits_for_an_erasure_that_takes_the_subject() -> None:
-    app = make_app()
-    make_episode(app, user_id=USER, embedded=True)
-    hashed = subject_hash(app_id=app.id, user_id=USER)
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_id(hashed)])
-            answer = pool.submit(_ask_and_close, app)
-            time.sleep(0.3)
-            waited = not answer.done()
-            Tombstone.objects.create(app=app, subject_hash=hashed, key_id=key_id())
-        answer.result(timeout=10)
-
-    assert waited
-    assert answer.result(timeout=10)["memories"] == []
-    assert Recall.objects.count() == 0
-
-
-def _ask_and_close(app: App) -> dict[str, Any]:
-    try:
-        return ask(app, GOAL)
-    finally:
-        connection.close()
 
 
 def test_the_log_keeps_the_constants_that_held(app: App) -> None:
@@ -458,54 +316,6 @@ def test_the_control_arm_gets_nothing_and_the_log_says_what_it_would_have_got(ap
     hit = RecallHit.objects.get(app=app, recall_id=answer["recall_id"])
     assert (hit.episode_id, hit.served) == (episode.id, False)
     assert without_session["arm"] is None
-
-
-@pytest.mark.parametrize(
-    ("filters", "names"),
-    [
-        (Filters(issue_type="billing"), ["one"]),
-        (Filters(agent_id="agent-2"), ["two"]),
-        (Filters(tool="tool_one"), ["one"]),
-        (Filters(error="E_TWO"), ["two"]),
-        (Filters(tags=("vip",)), ["one"]),
-        (Filters(task_id="t-2"), ["two"]),
-        (Filters(outcome=("partial",)), ["two"]),
-        (Filters(min_review="reviewed"), []),
-        (Filters(tool="tool_one", error="E_TWO"), []),
-    ],
-)
-def test_filters_are_part_of_the_search(app: App, filters: Filters, names: list[str]) -> None:
-    episodes = {
-        "one": make_episode(
-            app,
-            user_id=USER,
-            tools=["tool_one"],
-            issue_type="billing",
-            tags=("vip", "eu"),
-            embedded=True,
-        ),
-        "two": make_episode(
-            app,
-            user_id=USER,
-            tools=["tool_two"],
-            error="E_TWO",
-            agent_id="agent-2",
-            task_id="t-2",
-            outcome="partial",
-            embedded=True,
-        ),
-    }
-
-    assert served(ask(app, GOAL, filters=filters)) == [episodes[name].id for name in names]
-
-
-@pytest.mark.parametrize(
-    "query", ["the of and", "🙂🙂🙂", " ", "a" * 50_000, "' | & ! <-> :*", "%"]
-)
-def test_odd_queries_are_answered(app: App, query: str) -> None:
-    make_episode(app, user_id=USER, embedded=True)
-
-    assert ask(app, query)["memories"] == []
 
 
 def test_personal_data_and_the_subject_stand_in_no_logged_query(app: App) -> None:
