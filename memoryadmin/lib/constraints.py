@@ -21,11 +21,11 @@ ERASURE_MAY_DELETE = """
 """
 
 
-class AppendOnly(pgtrigger.Trigger):
+class AppendOnly(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
     """Refuses every update, and every delete but an erasure's."""
 
 
-class ClosedOnce(pgtrigger.Trigger):
+class ClosedOnce(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
     """Lets an interval row be closed, once, and refuses any other update.
 
     `columns` are what closing sets; the first of them is the end, null until then.
