@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from episodes.embedding import get_embedder
 from episodes.embedding.base import EmbeddingError
 from episodes.embedding.generations import embedder_for
+from episodes.embedding.local import LocalEmbedder
 from episodes.embedding.text import embedding_text
 from episodes.ingest.storable import Storable
 from episodes.ranking import Generation
+from episodes.redact import load_recognisers
 from episodes.tokens import fts_terms, identifier_tokens
 from episodes.wire import QueryVector
 
@@ -49,3 +52,11 @@ def _embed(text: str, generation: Generation | None) -> tuple[QueryVector | None
     except EmbeddingError:
         return None, True
     return (None if values is None else QueryVector(values)), False
+
+
+def load_models() -> None:
+    """Load what reading a query needs, before the first one comes."""
+    load_recognisers()
+    embedder = get_embedder()
+    if isinstance(embedder, LocalEmbedder):
+        embedder.embed(["warm"])

@@ -14,3 +14,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryadmin.settings")
 env.required("DATABASE_URL", why="the web process starts no database; `manage.py up` does")
 
 application = get_wsgi_application()
+
+# Otherwise the first search of each process waits for them: a second for the recognisers, a third
+# of one for the model. Imported here, because they need the settings.
+from episodes.query import load_models  # noqa: E402
+
+load_models()
