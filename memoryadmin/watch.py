@@ -13,9 +13,12 @@ _DATABASE_EVERY = 2.0  # seconds
 
 
 class Watch:
-    def __init__(self, address: str, *, say: Callable[[str], None]) -> None:
+    """`greeting` is said when the program answers for the first time."""
+
+    def __init__(self, address: str, *, say: Callable[[str], None], greeting: str = "") -> None:
         self._address = address
         self._say = say
+        self._greeting = greeting
         self._answered = False
         self._look_at = 0.0
         self._embedded = postgres.embedded()
@@ -24,6 +27,8 @@ class Watch:
         if not self._answered and self._answers():
             self._answered = True
             self._say(f"memoryadmin answers at {self._address}/")
+            if self._greeting:
+                self._say(self._greeting)
         now = time.monotonic()
         if now >= self._look_at:
             self._look_at = now + _DATABASE_EVERY

@@ -20,6 +20,7 @@ from memoryadmin.demo.transcript import Move, Transcript
 Ask = Callable[[str, datetime], Sequence[Mapping[str, Any]]]
 
 _TRANSIENT = ("timeout", "503")
+_RETRIES = 2
 # What takes a person or a delivery, in minutes.
 _SLOW = {
     "open_approval_ticket": (9, 95),
@@ -126,15 +127,17 @@ class _Worker:
     def _after_refusal(self, tool: str, error: str) -> list[str]:
         """Return what is still to be called, or nothing: the agent is at its wits' end."""
         task = self.case.task
-        while self.rng.random() < self.temper.stubborn and len(self.moves) < 8:
-            self._call(tool)
+        for _ in range(_RETRIES):
+            if self.rng.random() < self.temper.stubborn:
+                self._call(tool)
         if self.agent.has_memory and self.rng.random() < 0.45:
             for memory in self.ask(f"{tool} {error}", self.now):
                 worked = read_precedent(memory).worked
                 if memory["outcome"] == "success" and task.aim in worked:
                     known = [name for name in worked if name in self.agent.tools]
                     return [name for name in known if name not in self.passed]
-        if self.rng.random() < task.insight:
+        insight = task.insight if self.temper.insight is None else self.temper.insight
+        if self.rng.random() < insight:
             left = [name for name in task.sound if name not in self.passed]
             return [name for name in left if name in self.agent.tools]
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 
@@ -24,7 +24,7 @@ class Caseload:
     prefix: str
     case_id: str
     rng: Random
-    _phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    _phrases: dict[str, list[str]] = field(default_factory=dict)
 
     def cases(self, moments: Sequence[datetime]) -> Iterator[Case]:
         before: Case | None = None
@@ -39,9 +39,10 @@ class Caseload:
         slots = self.trade.draw(self.rng)
         person = asides().person(self.rng)
         slots["recipient"] = person.email
-        goal = self._phrase(task.kind, "goals", task.goals).format(**slots)
-        if self.rng.random() < 0.09:
-            goal = f"{goal}. {asides().of_goal(self.trade_name, person, self.rng)}"
+        goal = self._phrase(task.kind, task.goals).format(**slots)
+        if self.rng.random() < 0.07:
+            aside = self._phrase("asides", asides().goals[self.trade_name])
+            goal = f"{goal}. {aside.format(**asdict(person))}"
         return Case(
             user_id=user,
             session_id=f"{self.prefix}-{self.rng.getrandbits(32):08x}",
@@ -57,29 +58,29 @@ class Caseload:
 
     def _user(self) -> str:
         users = self.trade.users
-        return self.rng.choices(users, [1 / (n + 2) ** 0.8 for n in range(len(users))])[0]
+        return self.rng.choices(users, [1 / (n + 2) for n in range(len(users))])[0]
 
     def _task(self, user: str) -> Task:
         """Most of what one user asks for is of two kinds."""
         tasks = self.trade.tasks
         weights = [task.weight for task in tasks]
         favourites = Random(user).choices(tasks, weights, k=2)  # noqa: S311  (content)
-        if self.rng.random() < 0.7:
+        if self.rng.random() < 0.8:
             return self.rng.choice(favourites)
         return self.rng.choices(tasks, weights)[0]
 
-    def _phrase(self, kind: str, name: str, phrases: Sequence[str]) -> str:
+    def _phrase(self, of: str, phrases: Sequence[str]) -> str:
         """Take every phrase once before any is taken again."""
-        left = self._phrases.setdefault((kind, name), [])
+        left = self._phrases.setdefault(of, [])
         if not left:
             left += self.rng.sample(phrases, len(phrases))
         return left.pop()
 
     def _framed(self, goal: str) -> str:
-        if self.rng.random() < 0.3:
-            goal = self.rng.choice(self.trade.openings) + goal
         if self.rng.random() < 0.25:
-            closing = self.rng.choice(self.trade.closings)
+            goal = self._phrase("openings", self.trade.openings) + goal
+        if self.rng.random() < 0.22:
+            closing = self._phrase("closings", self.trade.closings)
             goal += f" {closing.lstrip('., ')}" if goal.endswith(("?", "!")) else closing
         return goal
 

@@ -36,6 +36,8 @@ class Script:
     calm: bool = False  # no transient faults
     checkpoints: int = 0  # written so often before it is final
     replays: bool = False  # the last checkpoint and the final state arrive once more, late
+    afterwards: str = ""  # a tool that is called when the session has long been written
+    unclear: bool = False  # no reviewer can find out how it ended
     recorded: tuple[str, ...] = ()  # outcomes that its tools wrote, in order
 
 

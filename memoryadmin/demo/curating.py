@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
+from curation.reviews import Seen, correct_outcome, undo_decision
 from episodes import lifecycle
 from episodes.enums import BlockKind, Outcome, OutcomeSource
-from episodes.lifecycle import Statement
 from episodes.models import Block, Episode, OutcomeEntry
 from memoryadmin.demo.caseload import special_case
 from memoryadmin.demo.cases import CLAIM, NOBODY, Script
@@ -25,14 +25,17 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
             desks[each["app"]].simulation.schedule(at, act)
     _contradict(desks["pipeline-agent"], now=now)
     _change_mind(desks["billing-agent"], now=now)
+    _change_after_review(desks["billing-agent"], now=now)
     _settle(desks["runbook-agent"], now=now)
     _quarantine(desks["runbook-agent"], now=now)
 
 
 def _contradict(desk: Desk, *, now: datetime) -> None:
     """A reviewer saw a failure; two days later the scheduler says that it went well."""
-    began = now - timedelta(days=14.3)
-    session = _take(desk, "dp-risk", "fix-2be7710d", "late_partition", began, voice=NOBODY)
+    began = now - timedelta(days=6.3)
+    session = _take(
+        desk, "dp-risk", "fix-2be7710d", "late_partition", began, voice=NOBODY, unclear=True
+    )
     decide = partial(
         _state,
         session,
@@ -64,6 +67,25 @@ def _change_mind(desk: Desk, *, now: datetime) -> None:
         desk.simulation.schedule(day_after + timedelta(minutes=minutes), act)
 
 
+def _change_after_review(desk: Desk, *, now: datetime) -> None:
+    """Judged when it seemed to be over; then the agent did one thing more."""
+    began = now - timedelta(days=9.4)
+    session = _take(
+        desk,
+        "cus_6bqx4g",
+        "chat-2a9be5d1",
+        "plan_change",
+        began,
+        voice=CLAIM,
+        unclear=True,
+        afterwards="send_confirmation",
+    )
+    decide = partial(
+        _state, session, Outcome.SUCCESS, by="marek.dvorak", why="Plan and seats are right."
+    )
+    desk.simulation.schedule(began + timedelta(days=1), decide)
+
+
 def _settle(desk: Desk, *, now: datetime) -> None:
     """Two reviewers disagreed and a curator settled it."""
     began = now - timedelta(days=51.4)
@@ -80,7 +102,7 @@ def _settle(desk: Desk, *, now: datetime) -> None:
         Outcome.PARTIAL,
         by="ruth.okafor",
         why="A failover that needs a person at two writers is done in part.",
-        source=OutcomeSource.RESOLUTION,
+        settles=True,
     )
     desk.simulation.schedule(began + timedelta(hours=70), resolve)
 
@@ -111,6 +133,8 @@ def _take(
     began: datetime,
     *,
     voice: str | None = None,
+    unclear: bool = False,
+    afterwards: str = "",
 ) -> str:
     desk.take(
         special_case(
@@ -120,7 +144,12 @@ def _take(
             kind=kind,
             began=began,
             script=Script(
-                voice=voice, plan=desk.trade.task(kind).sound, calm=True, format="episode"
+                voice=voice,
+                plan=desk.trade.task(kind).sound,
+                calm=True,
+                format="episode",
+                unclear=unclear,
+                afterwards=afterwards,
             ),
         )
     )
@@ -133,18 +162,24 @@ def _state(
     *,
     by: str,
     why: str,
-    source: OutcomeSource = OutcomeSource.REVIEWER,
+    settles: bool = False,
 ) -> None:
     episode = Episode.objects.get(session_id=session_id)
-    statement = Statement(outcome, source, revision=episode.revision, reason=why)
-    lifecycle.state_outcome(episode=episode, statement=statement, actor=member(by))
+    correct_outcome(
+        episode=episode,
+        outcome=outcome,
+        reason=why,
+        seen=Seen.of(episode),
+        actor=member(by),
+        settles=settles,
+    )
 
 
 def _retract(session_id: str, *, by: str, why: str) -> None:
     entry = OutcomeEntry.objects.get(
         episode__session_id=session_id, source=OutcomeSource.REVIEWER, retracts=None
     )
-    lifecycle.retract_outcome(entry=entry, actor=member(by), reason=why)
+    undo_decision(entry=entry, actor=member(by), reason=why)
 
 
 def _block(session_id: str, *, by: str, why: str) -> None:

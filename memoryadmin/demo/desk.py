@@ -22,6 +22,7 @@ from memoryadmin.lib import clock
 
 _IDLE = timedelta(minutes=61)
 _REPLAY = timedelta(hours=2)
+_GOES_ON = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Habits:
     voices: dict[str, int]
     feedback: float
     source: str  # where feedback is given
+    narrow: bool = False  # asks for precedent of the same issue type only
 
 
 @dataclass(slots=True)
@@ -74,7 +76,8 @@ class Desk:
         if case.task.aim not in release.agent.tools:
             case = replace(case, task=self.trade.formerly(case.task))
         run = work(release.agent, case, ask=partial(self._ask, case, release))
-        self.truths[case.user_id, case.session_id] = run.truth
+        if not case.script.unclear:
+            self.truths[case.user_id, case.session_id] = run.truth
         self.bases.append(run.basis)
         voice = choose_voice(case, run, self.habits.voices)
         end = run.transcript.ended + timedelta(seconds=case.rng("write").uniform(1, 6))
@@ -95,6 +98,7 @@ class Desk:
                 "invocation_id": f"e-{case.session_id}",
                 "agent_id": release.agent.agent_id,
                 "toolset_version": release.version,
+                "filters": {"issue_type": case.task.kind} if self.habits.narrow else {},
             }
             found: Sequence[Mapping[str, Any]] = self.agent.post("search", body)["memories"]
             return found
@@ -115,6 +119,10 @@ class Desk:
         body = self._body(case, release, run.transcript, outcome)
         sender = self.backend if voice == TOOL else self.agent
         self.simulation.schedule(end, partial(self._write, sender, body))
+        if case.script.afterwards:
+            went_on = run.transcript.gone_on(case.script.afterwards, after=_GOES_ON)
+            body = self._body(case, release, went_on, outcome)
+            self.simulation.schedule(went_on.ended, partial(self._write, self.agent, body))
         if case.script.replays:
             for late in (checkpoints[-1], body):
                 self.simulation.schedule(end + _REPLAY, partial(self._write, self.agent, late))

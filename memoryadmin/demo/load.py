@@ -39,10 +39,16 @@ def is_empty() -> bool:
     return not App.objects.exists() and not User.objects.exists()
 
 
-def load_demo(*, now: datetime, keep: Callable[[Access], None]) -> Loaded:
+def load_demo(
+    *,
+    now: datetime,
+    keep: Callable[[Access], None],
+    tell: Callable[[int], None] = lambda percent: None,
+) -> Loaded:
     """Load the demo as it looks at `now`, once. Raises NotEmptyError.
 
     `keep` is given what people need to get in, right before the commit: nobody can read it later.
+    `tell` hears how far it is, in percent.
     """
     with transaction.atomic(), without_doorbells():
         with connection.cursor() as cursor:
@@ -52,6 +58,6 @@ def load_demo(*, now: datetime, keep: Callable[[Access], None]) -> Loaded:
         if not is_empty():
             raise NotEmptyError
         password = secrets.token_urlsafe(9)
-        played = play(now=now, password=password)
+        played = play(now=now, password=password, tell=tell)
         keep(Access(password=password, key=played.key))
     return Loaded(played)

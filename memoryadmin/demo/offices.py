@@ -41,6 +41,8 @@ class Office:
     hand_over: str
     habits: Habits
     temper: Temper
+    review_pause: float  # days
+    reviewed_at_once: int
 
 
 OFFICES = (
@@ -62,6 +64,8 @@ OFFICES = (
             source="chat_widget",
         ),
         temper=Temper(),
+        review_pause=5.5,
+        reviewed_at_once=3,
     ),
     Office(
         app="runbook-agent",
@@ -77,10 +81,12 @@ OFFICES = (
         habits=Habits(
             formats={"messages": 75, "episode": 20, "adk": 5},
             voices={"tool": 40, "late": 12, "claim": 18, "nobody": 30},
-            feedback=0.24,
+            feedback=0.32,
             source="incident_review",
         ),
-        temper=Temper(stubborn=0.25, hands_over=0.7),
+        temper=Temper(stubborn=0.2, hands_over=0.6),
+        review_pause=6.5,
+        reviewed_at_once=2,
     ),
     Office(
         app="pipeline-agent",
@@ -96,10 +102,13 @@ OFFICES = (
         habits=Habits(
             formats={"episode": 80, "messages": 20},
             voices={"tool": 52, "late": 10, "claim": 14, "nobody": 24},
-            feedback=0.2,
+            feedback=0.3,
             source="dashboard",
+            narrow=True,
         ),
-        temper=Temper(stubborn=0.4, hands_over=0.4),
+        temper=Temper(stubborn=0.4, hands_over=0.4, sees_likeness_from=0.4),
+        review_pause=8,
+        reviewed_at_once=2,
     ),
 )
 

@@ -30,9 +30,6 @@ class Asides:
     def person(self, rng: Random) -> Person:
         return rng.choice(self.people)
 
-    def of_goal(self, trade: str, person: Person, rng: Random) -> str:
-        return rng.choice(self.goals[trade]).format(**asdict(person))
-
     def of_comment(self, rating: str, person: Person, rng: Random) -> str:
         return rng.choice(self.comments[rating]).format(**asdict(person))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -10,8 +11,8 @@ from episodes import audit
 from episodes.applications import create_app
 from episodes.enums import KeyScope
 from episodes.keys import issue_key
-from episodes.models import App
-from memoryadmin.demo import curating, oddities, poison, special, story
+from episodes.models import App, Member
+from memoryadmin.demo import curating, oddities, poison, settings_history, special, story
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.indexing import Indexing
 from memoryadmin.demo.offices import DAYS, OFFICES, open_office
@@ -29,7 +30,7 @@ class Played:
     desks: dict[str, Desk]
 
 
-def play(*, now: datetime, password: str) -> Played:
+def play(*, now: datetime, password: str, tell: Callable[[int], None]) -> Played:
     """Let it all happen. The caller's transaction keeps it or not."""
     simulation, indexing = Simulation(now), Indexing()
     opening = now - timedelta(days=story.DAYS_AGO["C"] + 2)
@@ -47,7 +48,7 @@ def play(*, now: datetime, password: str) -> Played:
             for office in OFFICES
         }
     _plan_stories(desks, apps, simulation)
-    simulation.run()
+    simulation.run(tell)
     with clock.at(now):
         indexing.catch_up()
         key = _visitors_key(apps["billing-agent"])
@@ -66,10 +67,12 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
     oddities.plan(desks, now=now)
     special.plan(desks, now=now)
     curating.plan(desks, now=now)
-    for name, desk in desks.items():
-        rng = Random(f"{name}/reviews")  # noqa: S311  (content, not a secret)
-        Reviewing(desk, apps[name], rng).plan(
-            simulation, began=now - timedelta(days=110), pause=4.5
+    settings_history.plan(apps["runbook-agent"], apps["pipeline-agent"], simulation)
+    for office in OFFICES:
+        seat = Member.objects.get(app=apps[office.app], user__username="reviewer")
+        rng = Random(f"{office.app}/reviews")  # noqa: S311  (content, not a secret)
+        Reviewing(desks[office.app], seat, rng, office.review_pause, office.reviewed_at_once).plan(
+            began=now - timedelta(days=110)
         )
 
 

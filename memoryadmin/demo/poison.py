@@ -27,7 +27,9 @@ NOTE = (
 )
 BEFORE, FIRST = "chat-brightwater-1", "chat-brightwater-2"
 
-_TRUSTING = Temper(trusts_claims=1.0, trusts_unknown=1.0, heeds_warnings=0.0)
+_TRUSTING = Temper(
+    sees_likeness_from=0.45, trusts_claims=1.0, trusts_unknown=1.0, heeds_warnings=0.0
+)
 _SCRIPT = Script(temper=_TRUSTING, format="adk", calm=True)
 
 # Days ago, hour, amount, goal, and how it is known to have ended.

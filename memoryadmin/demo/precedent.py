@@ -23,17 +23,20 @@ class Precedent:
     verified: bool
     worked: tuple[str, ...]  # tools that answered ok, in order, each once
     refused: tuple[str, ...]  # tools that answered an error
+    likeness: float
 
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """How an agent takes what it is told, as shares."""
+    """How an agent takes what it is told; mostly shares."""
 
+    sees_likeness_from: float = 0.52  # below it a precedent is about something else
     trusts_claims: float = 0.7
     trusts_unknown: float = 0.25
     heeds_warnings: float = 0.8
     stubborn: float = 0.35
     hands_over: float = 0.5
+    insight: float | None = None  # None: the task's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ def read_precedent(memory: Mapping[str, Any]) -> Precedent:
         verified=memory["outcome_source"] in _VERIFIED,
         worked=tuple(dict.fromkeys(tool for tool, said, _ in steps if said == "ok")),
         refused=tuple(dict.fromkeys(tool for tool, said, _ in steps if said != "ok")),
+        likeness=memory["similarity"] or 0.0,
     )
 
 
@@ -63,9 +67,11 @@ def choose_plan(
 ) -> Plan:
     """Copy what worked, avoid what failed; without either do what one always does.
 
-    A precedent of another kind of task (it never aimed at the same) is passed over.
+    What is about something else, or never aimed at the same, is passed over.
     """
     for precedent in precedents:
+        if precedent.likeness < temper.sees_likeness_from:
+            continue
         if task.aim not in (*precedent.worked, *precedent.refused):
             continue
         copied = _known(precedent.worked, tools)

@@ -1,4 +1,5 @@
-"""What the demo's reviewers do: on working mornings they take up what nobody has settled."""
+"""What the demo's reviewers do: every few working days one of them takes what is on top of the
+queue, finds out what is true and decides."""
 
 from __future__ import annotations
 
@@ -10,13 +11,12 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-from episodes import lifecycle
-from episodes.enums import AUTHORITIES, OutcomeSource, State
-from episodes.lifecycle import Statement
-from episodes.models import App, Episode, EpisodeRevision, Feedback
+from curation.queue import Item, Why, read_queue
+from curation.reviews import PROPOSED, Seen, accept_feedback, correct_outcome
+from episodes.enums import Rating
+from episodes.models import Episode, EpisodeRevision, Feedback, Member
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.people import member
-from memoryadmin.demo.simulation import Simulation
 from memoryadmin.demo.trade import lines
 from memoryadmin.lib import clock
 
@@ -31,64 +31,49 @@ def reasons() -> Mapping[str, tuple[str, ...]]:
     return {outcome: lines(text) for outcome, text in told["reasons"].items()}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Reviewing:
-    """Every few days somebody reviews up to `at_once` episodes of an app, those with feedback
-    first; they find out what is true."""
+    """`pause`: days between two sittings; `at_once`: how many are decided in one."""
 
     desk: Desk
-    app: App
+    seat: Member
     rng: Random
-    at_once: int = 3
+    pause: float
+    at_once: int
 
-    def plan(self, simulation: Simulation, *, began: datetime, pause: float) -> None:
-        day = began
+    def plan(self, *, began: datetime) -> None:
+        day, simulation = began, self.desk.simulation
         while day < simulation.now:
-            day += timedelta(days=pause * self.rng.uniform(0.6, 1.4))
+            day += timedelta(days=self.pause * self.rng.uniform(0.6, 1.4))
             if day.weekday() < 5:
                 morning = day.replace(hour=9, minute=self.rng.randrange(60))
-                simulation.schedule(morning, partial(self._sit_down, simulation))
+                simulation.schedule(morning, self._sit_down)
 
-    def _sit_down(self, simulation: Simulation) -> None:
+    def _sit_down(self) -> None:
         reviewer = self.rng.choice(_REVIEWERS)
         at = clock.now()
-        for episode in self._open_questions():
+        queue = read_queue(member=self.seat)
+        waiting = [item for item in queue.items if Why.HELD not in item.why]
+        for item in waiting[: self.at_once]:
             at += timedelta(minutes=self.rng.uniform(1.5, 9))
-            simulation.schedule(at, partial(self._decide, episode, reviewer))
+            self.desk.simulation.schedule(at, partial(self._decide, item, reviewer))
 
-    def _open_questions(self) -> list[Episode]:
-        now = clock.now()
-        waiting = (
-            Episode.objects.of_app(self.app)
-            .filter(state=State.COMPLETED, received_at__gt=now - timedelta(days=12))
-            .filter(received_at__lt=now - timedelta(hours=20))
-            .order_by("received_at", "session_id")
-        )
-        undecided = [head for head in waiting if head.outcome_source not in AUTHORITIES]
-        heard = set(
-            Feedback.objects.filter(app=self.app).values_list("user_id", "session_id").distinct()
-        )
-        undecided.sort(key=lambda head: (head.user_id, head.session_id) not in heard)
-        return undecided[: self.at_once]
-
-    def _decide(self, episode: Episode, reviewer: str) -> None:
-        truth = self.desk.truths.get((str(episode.user_id), str(episode.session_id)))
+    def _decide(self, item: Item, reviewer: str) -> None:
+        truth = self.desk.truths.get((str(item.user_id), str(item.session_id)))
         if truth is None:
-            return
-        feedback = Feedback.objects.filter(
-            app=self.app, user_id=episode.user_id, session_id=episode.session_id
-        ).order_by("received_at")
-        head = Episode.objects.get(app=self.app, id=episode.id)
-        served = EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.revision))
+            return  # nobody can find out
+        head = Episode.objects.get(app_id=self.seat.app_id, id=item.id)
+        served = EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
         reason = self.rng.choice(reasons()[truth]).format(tool=served.tools[-1])
-        lifecycle.state_outcome(
-            episode=head,
-            statement=Statement(
-                outcome=truth,
-                source=OutcomeSource.REVIEWER,
-                revision=head.revision,
-                reason=reason,
-                evidence={"feedback": [str(each.id) for each in feedback]} if feedback else {},
-            ),
-            actor=member(reviewer),
+        seen, actor = Seen.of(head), member(reviewer)
+        feedback = (
+            Feedback.objects.filter(
+                app_id=head.app_id, user_id=item.user_id, session_id=item.session_id
+            )
+            .order_by("-at")
+            .first()
         )
+        if feedback is not None and PROPOSED.get(Rating(feedback.rating)) == truth:
+            accept_feedback(episode=head, feedback=feedback, reason=reason, seen=seen, actor=actor)
+        else:
+            correct_outcome(episode=head, outcome=truth, reason=reason, seen=seen, actor=actor)

@@ -11,6 +11,7 @@ from itertools import count
 from memoryadmin.lib import clock
 
 Act = Callable[[], None]
+_STEP = 20
 
 
 @dataclass(slots=True)
@@ -25,8 +26,16 @@ class Simulation:
         if at < self.now:
             heapq.heappush(self._due, (at, next(self._order), act))
 
-    def run(self) -> None:
+    def run(self, tell: Callable[[int], None]) -> None:
+        """Let everything happen; `tell` hears now and then how much of it has, in percent."""
+        told = 0
+        done = 0
         while self._due:
             at, _, act = heapq.heappop(self._due)
             with clock.at(at):
                 act()
+            done += 1
+            percent = 100 * done // (done + len(self._due))
+            if percent >= told + _STEP:
+                told = percent - percent % _STEP
+                tell(told)

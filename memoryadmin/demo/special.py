@@ -54,7 +54,9 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
     for session, days, kind, goal in _NAMED:
         began = now - timedelta(days=days)
         billing.take(_case(billing, NAMED, session, kind, began, goal=goal))
-    both = Script(format="adk", voice=TOOL, recorded=("success", "failure"), calm=True)
+    both = Script(
+        format="adk", voice=TOOL, recorded=("success", "failure"), calm=True, unclear=True
+    )
     for desk, user, session, days, kind in (
         (billing, "cus_j9wl2n", TWO_OUTCOMES[0], 22.7, "discount"),
         (runbooks, "team-catalog", TWO_OUTCOMES[1], 9.9, "connections"),

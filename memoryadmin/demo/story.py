@@ -29,7 +29,7 @@ _CASES = {"A": (8644, 705), "B": (8107, 530), "C": (8731, 590)}
 
 _APPROVAL = timedelta(hours=21)  # opened in the afternoon, approved the next day
 # It tries again and again, and nobody else is asked.
-_STUBBORN = Temper(stubborn=1.0, hands_over=0.0)
+_STUBBORN = Temper(stubborn=1.0, hands_over=0.0, insight=0.0)
 _HEEDFUL = Temper(heeds_warnings=1.0)
 
 _SCRIPTS = {

@@ -48,5 +48,5 @@ class Task:
     guards: Mapping[str, Guard] = field(default_factory=dict)
     takes: Mapping[str, str] = field(default_factory=dict)  # an argument from another slot
     weight: int = 2
-    insight: float = 0.35
+    insight: float = 0.45
     known_after_days: int = 0  # only then a tool can say how it ended

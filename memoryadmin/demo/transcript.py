@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+_MOMENT = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,9 @@ class Transcript:
         moves = self.moves[:n]
         ended = moves[-1].answered_at or moves[-1].at
         return Transcript(self.goal, self.began, ended, moves, contact=self.contact)
+
+    def gone_on(self, tool: str, *, after: timedelta) -> Transcript:
+        """Return the session with one call more, made when it had seemed to be over."""
+        at = self.ended + after
+        more = Move(tool, f"call_{len(self.moves) + 1:02}", {}, None, "", at, at + _MOMENT)
+        return replace(self, moves=[*self.moves, more], ended=at + 2 * _MOMENT)

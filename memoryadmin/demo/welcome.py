@@ -19,9 +19,9 @@ def welcome(access: Access | None, *, address: str) -> str:
         )
     return "\n".join(
         [
-            f"This is a demo: {address}/",
-            f"  sign in as {', '.join(Role.values)}; the password is {access.password}",
-            "  and ask for precedent as the billing agent does:",
+            f"This is a demo. Sign in at {address}/ as",
+            *(f"    {role:<12} {access.password}" for role in Role.values),
+            "and ask for precedent as the billing agent would:",
             "",
             search_command(access, address=address),
             "",

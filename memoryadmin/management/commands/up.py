@@ -18,6 +18,7 @@ from django.db import connections
 
 from episodes.embedding.generations import GenerationMismatchError, refuse_mismatch
 from memoryadmin import assets, dsn
+from memoryadmin.demo.start import start_demo
 from memoryadmin.supervisor import Program, Supervisor
 from memoryadmin.watch import Watch
 
@@ -38,11 +39,13 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0, interactive=False)
             _check_embedder()
             assets.collect_if_changed()
-            connections.close_all()
+            address = f"http://{HOST}:{port}"
+            greeting = ""
             if not no_demo:
-                self.stdout.write("This version has no demo data.")
+                greeting = start_demo(folder=settings.DATA_DIR, address=address, say=self._say)
+            connections.close_all()
             supervisor = Supervisor(_programs(port), environment=_environment(), say=self._say)
-            supervisor.run(watch=Watch(f"http://{HOST}:{port}", say=self._say))
+            supervisor.run(watch=Watch(address, say=self._say, greeting=greeting))
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)
