@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,10 +65,11 @@ def main() -> int:
     with other_server(arguments.folder) as cluster:
         environment = {name: value for name, value in os.environ.items() if name not in ours}
         environment["DATABASE_URL"] = create_database(cluster, DATABASE)
-        try:
-            return subprocess.run(arguments.command, env=environment, check=False).returncode
-        except KeyboardInterrupt:
-            return 130  # the command was told, too
+        with subprocess.Popen(arguments.command, env=environment) as command:
+            # Ctrl-C reaches the command by itself; what is meant for us alone is handed on
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, lambda signum, frame: command.terminate())
+            return command.wait()
 
 
 if __name__ == "__main__":
