@@ -34,6 +34,7 @@ class Right(StrEnum):
     SEE_RECALLS = "read the recall log"
     SEE_AUDIT = "read the audit"
     INVESTIGATE = "open incidents, set holds and erase"
+    SEE_SETTINGS = "read keys, settings and members"
     ADMINISTER = "manage keys, settings and members"
 
 
@@ -43,14 +44,28 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.REVIEWER: frozenset({Right.READ, Right.DECIDE}),
     Role.CURATOR: frozenset({Right.READ, Right.DECIDE, Right.CURATE, Right.SEE_REACH}),
     Role.COMPLIANCE: frozenset(
-        {Right.READ, Right.SEE_REACH, Right.SEE_RECALLS, Right.SEE_AUDIT, Right.INVESTIGATE}
+        {
+            Right.READ,
+            Right.SEE_REACH,
+            Right.SEE_RECALLS,
+            Right.SEE_AUDIT,
+            Right.SEE_SETTINGS,
+            Right.INVESTIGATE,
+        }
     ),
-    Role.ADMIN: frozenset({Right.READ, Right.ADMINISTER}),
+    Role.ADMIN: frozenset({Right.READ, Right.SEE_SETTINGS, Right.ADMINISTER}),
 }
 # A superuser looks after the installation: sees all of it and manages it, but judges no episode
 # without a role of their own, so that a second person stays a second person.
 SUPERUSER = frozenset(
-    {Right.READ, Right.SEE_REACH, Right.SEE_RECALLS, Right.SEE_AUDIT, Right.ADMINISTER}
+    {
+        Right.READ,
+        Right.SEE_REACH,
+        Right.SEE_RECALLS,
+        Right.SEE_AUDIT,
+        Right.SEE_SETTINGS,
+        Right.ADMINISTER,
+    }
 )
 
 
@@ -149,8 +164,7 @@ def right_required(
             if seat is None:
                 raise Http404
             request.seat = seat
-            if not seat.may(right):
-                raise MissingRightError(right)
+            demand(request, right)
             return view(request, **kwargs)
 
         guarded = signed_in_required(seated)
@@ -158,6 +172,12 @@ def right_required(
         return guarded
 
     return decorate
+
+
+def demand(request: ConsoleRequest, right: Right) -> None:
+    """Raise MissingRightError: for what a page does beside being shown."""
+    if not request.seat.may(right):
+        raise MissingRightError(right)
 
 
 def actor_of(request: ConsoleRequest) -> Actor:

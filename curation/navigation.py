@@ -30,6 +30,7 @@ class Link:
 
 PLACES = (
     Place("overview", "Overview", "overview", "curation:overview", Right.READ, "o"),
+    Place("queue", "Queue", "queue", "curation:queue", Right.READ, "q"),
     Place("episode", "Episodes", "episodes", "curation:episode-list", Right.READ, "e"),
 )
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from curation.views import episode, episodes, home, overview, preferences, sign_in
+from curation.views import (
+    episode,
+    episodes,
+    home,
+    overview,
+    preferences,
+    queue,
+    reviews,
+    sign_in,
+)
 
 app_name = "curation"
 
@@ -15,8 +24,17 @@ _of_an_episode: list[URLPattern | URLResolver] = [
     path("history/", episode.list_history, name="episode-history"),
 ]
 
+_of_the_queue: list[URLPattern | URLResolver] = [
+    path("", queue.show_queue, name="queue"),
+    path("<uuid:episode_id>/", queue.show_item, name="queue-item"),
+    path("<uuid:episode_id>/decide/", reviews.decide, name="queue-decide"),
+    path("<uuid:episode_id>/accept/", reviews.accept, name="queue-accept"),
+    path("<uuid:episode_id>/undo/", reviews.undo, name="queue-undo"),
+]
+
 _of_an_app: list[URLPattern | URLResolver] = [
     path("", overview.show_overview, name="overview"),
+    path("queue/", include(_of_the_queue)),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
 ]

@@ -30,9 +30,10 @@
     rows[at]?.classList.remove("is-at");
     next.classList.add("is-at");
     next.scrollIntoView({ block: "nearest" });
-    (next.querySelector("[data-row-link]") ?? next.querySelector("a"))?.focus({
-      preventScroll: true,
-    });
+    const link = next.querySelector("[data-row-link]") ?? next.querySelector("a");
+    link?.focus({ preventScroll: true });
+    // <ol data-walk="opens">: what is walked to opens beside the list
+    if (next.parentElement.dataset.walk === "opens") link?.click();
   };
 
   document.addEventListener("keydown", (event) => {

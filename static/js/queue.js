@@ -1,0 +1,65 @@
+"use strict";
+
+/* The queue with script: what a key chooses, one goes on typing; the list follows the desk. */
+
+(() => {
+  const focus = (field) => {
+    field.focus();
+    if (field.select) field.select();
+  };
+
+  // <label data-focuses="id">: after a choice by click or key. Arrows within the group choose, too,
+  // but by a click on the input itself, and stay there.
+  document.addEventListener("click", (event) => {
+    const chooser = event.target.closest("label[data-focuses]");
+    if (!chooser || event.target instanceof HTMLInputElement) return;
+    const field = document.getElementById(chooser.dataset.focuses);
+    if (field) setTimeout(() => focus(field));
+  });
+
+  // <details data-focuses>: its field, once it is open.
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      const asks = event.target;
+      if (!(asks instanceof HTMLDetailsElement) || !asks.hasAttribute("data-focuses")) return;
+      const field = asks.open && asks.querySelector("input:not([type=hidden])");
+      if (field) focus(field);
+    },
+    true,
+  );
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const asks of document.querySelectorAll("details.asks[open]")) asks.open = false;
+  });
+
+  const mark = (desk) => {
+    const item = desk.querySelector("[data-episode]");
+    for (const row of document.querySelectorAll(".queue-row")) {
+      const isAt = Boolean(item) && row.id === `row-${item.dataset.episode}`;
+      row.classList.toggle("is-at", isAt);
+      row.querySelector("[data-row-link]").toggleAttribute("aria-current", isAt);
+      if (isAt) row.scrollIntoView({ block: "nearest" });
+    }
+    document.querySelector(".queue").dataset.open = item ? "yes" : "no";
+  };
+
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const desk = document.getElementById("desk");
+    if (event.target !== desk) return;
+    for (const model of desk.querySelectorAll("template[data-replaces]")) {
+      const row = document.getElementById(model.dataset.replaces);
+      const changed = model.content.firstElementChild;
+      model.remove();
+      if (!row) continue;
+      row.replaceWith(changed);
+      htmx.process(changed);
+    }
+    mark(desk);
+    // after a decision the field that was typed in is gone: go on from the item, by keys or ears
+    if (document.activeElement === document.body) {
+      desk.querySelector("h2")?.focus({ preventScroll: true });
+    }
+  });
+})();
