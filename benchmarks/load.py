@@ -25,10 +25,94 @@ from episodes.models import App, VectorGeneration
 ACTOR = Actor(name="benchmark", kind=ActorKind.COMMAND)
 CHUNK = 10_000
 
-HEADS = ["id", "app_id", "scope", "user_id", "session_id", "episode_key", "origin", "state", "recall_state", "review_state", "index_state", "outcome", "outcome_source", "contradicted", "revision", "n_revisions", "high_sequence", "high_n_events", "recorded_outcome", "procedure_key", "toolset_version", "toolset_kind", "agent_id", "task_id", "issue_type", "tags", "completed_at", "completed_at_clamped", "received_at", "last_activity_at"]
-REVISIONS = ["app_id", "episode_id", "revision", "user_id", "goal", "steps", "resolution", "lesson", "lesson_source", "issue_type", "recorded_outcome", "outcome_reason", "toolset_version", "toolset_kind", "tools", "errors", "procedure_key", "content_hash", "identifiers", "search", "n_events", "is_final", "dropped_arguments", "stripped", "format", "written_by", "key_prefix", "route", "address_hash"]
-ENTRIES = ["id", "app_id", "episode_id", "revision", "user_id", "outcome", "source", "reason", "evidence", "stated_by", "key_prefix", "at"]
-VECTORS = ["app_id", "episode_id", "generation_id", "revision", "scope", "user_id", "vector", "text_hash"]
+HEADS = [
+    "id",
+    "app_id",
+    "scope",
+    "user_id",
+    "session_id",
+    "episode_key",
+    "origin",
+    "state",
+    "recall_state",
+    "review_state",
+    "index_state",
+    "outcome",
+    "outcome_source",
+    "contradicted",
+    "revision",
+    "n_revisions",
+    "n_entries",
+    "high_n_events",
+    "recorded_outcome",
+    "procedure_key",
+    "toolset_version",
+    "toolset_kind",
+    "agent_id",
+    "task_id",
+    "issue_type",
+    "tags",
+    "completed_at",
+    "completed_at_clamped",
+    "received_at",
+    "last_activity_at",
+]
+REVISIONS = [
+    "app_id",
+    "episode_id",
+    "revision",
+    "user_id",
+    "goal",
+    "steps",
+    "resolution",
+    "lesson",
+    "lesson_source",
+    "issue_type",
+    "recorded_outcome",
+    "outcome_reason",
+    "toolset_version",
+    "toolset_kind",
+    "tools",
+    "errors",
+    "procedure_key",
+    "content_hash",
+    "identifiers",
+    "search",
+    "n_events",
+    "is_final",
+    "dropped_arguments",
+    "stripped",
+    "format",
+    "written_by",
+    "key_prefix",
+    "route",
+    "address_hash",
+]
+ENTRIES = [
+    "id",
+    "app_id",
+    "episode_id",
+    "seq",
+    "revision",
+    "user_id",
+    "outcome",
+    "source",
+    "reason",
+    "evidence",
+    "stated_by",
+    "key_prefix",
+    "at",
+]
+VECTORS = [
+    "app_id",
+    "episode_id",
+    "generation_id",
+    "revision",
+    "scope",
+    "user_id",
+    "vector",
+    "text_hash",
+]
 
 
 def make_apps() -> list[tuple[App, str]]:
@@ -99,7 +183,7 @@ def _head(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
     return (
         each.id, apps[each.app_id].id, "user", each.user_id, each.session_id, "", "session",
         "completed", each.recall_state, "unreviewed", "ready", each.outcome, each.outcome_source,
-        False, 1, 1, -1, 8, each.outcome, each.procedure_key, each.toolset_version or "",
+        False, 1, 1, 1, 8, each.outcome, each.procedure_key, each.toolset_version or "",
         "opaque", each.agent_id, "", each.issue_type, [], each.completed_at, False,
         each.completed_at, each.completed_at,
     )  # fmt: skip
@@ -116,7 +200,8 @@ def _revision(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
 
 def _entry(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
     return (
-        each.id, apps[each.app_id].id, each.id, 1, each.user_id, each.outcome, each.outcome_source,
+        each.id, apps[each.app_id].id, each.id, 1, 1, each.user_id, each.outcome,
+        each.outcome_source,
         "", json.dumps({}), "benchmark", "", each.completed_at,
     )  # fmt: skip
 
