@@ -12,12 +12,12 @@ import orjson
 from psycopg.types.numeric import Int8
 
 from episodes import search as statement
-from episodes.enums import Arm, LessonSource, RecallMode, Scope
+from episodes.enums import Arm, RecallMode, Scope
 from episodes.ingest.storable import Storable
 from episodes.keys import Caller
-from episodes.lesson import template_lesson
 from episodes.query import Query, read_query
-from episodes.render import render_context, render_memory
+from episodes.render import render_context
+from episodes.served import render_served
 from episodes.tombstones import lock_id, subject_hash
 from episodes.toolsets import kind_of
 from memoryadmin.lib import clock, ids
@@ -201,8 +201,7 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
         "score": row["score"],
     }
     if with_content:
-        lesson = _lesson(row)
-        memory["content"] = render_memory(
+        served = render_served(
             outcome=row["outcome"],
             outcome_source=row["outcome_source"],
             completed_at=row["completed_at"],
@@ -210,17 +209,12 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
             goal=row["goal"],
             steps=row["steps"],
             resolution=row["resolution"],
-            lesson=lesson,
+            lesson=row["lesson"],
+            lesson_source=row["lesson_source"],
+            tools=row["tools"],
+            errors=row["errors"],
         )
-        memory["lesson"] = lesson
+        memory["content"] = served.content
+        memory["lesson"] = served.lesson
         memory["tools"] = row["tools"]
     return memory
-
-
-def _lesson(row: dict[str, Any]) -> str:
-    """Return the lesson; the template's follows the outcome as it is now, not as recorded."""
-    if row["lesson_source"] != LessonSource.TEMPLATE:
-        return str(row["lesson"])
-    return template_lesson(
-        goal=row["goal"], tools=row["tools"], errors=row["errors"], outcome=row["outcome"]
-    )
