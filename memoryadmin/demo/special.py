@@ -70,7 +70,14 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
             LATE_CHECKPOINT,
             "node_not_ready",
             now - timedelta(days=16.6),
-            script=Script(format="messages", voice=TOOL, calm=True, checkpoints=2, replays=True),
+            script=Script(
+                plan=runbooks.trade.task("node_not_ready").sound,
+                voice=TOOL,
+                format="messages",
+                calm=True,
+                checkpoints=2,
+                replays=True,
+            ),
         )
     )
     for app, user, session, minutes, kind in _RECENT:

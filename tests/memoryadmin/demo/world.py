@@ -1,0 +1,58 @@
+"""One loaded demo for all who look at it, on a Thursday afternoon, gone again afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from episodes.models import App, Episode, EpisodeRevision
+from memoryadmin.demo.access import Access
+from memoryadmin.demo.load import load_demo
+from memoryadmin.demo.play import Played
+from memoryadmin.lib.roles import APP
+
+NOW = datetime(2026, 11, 26, 15, 40, tzinfo=UTC)
+BILLING, RUNBOOKS, PIPELINES = "billing-agent", "runbook-agent", "pipeline-agent"
+APPS = (BILLING, PIPELINES, RUNBOOKS)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    played: Played
+    access: Access
+
+    def app(self, name: str) -> App:
+        return App.objects.get(name=name)
+
+    def episode(self, session_id: str) -> Episode:
+        return Episode.objects.get(session_id=session_id)
+
+    def served(self, session_id: str) -> EpisodeRevision:
+        head = self.episode(session_id)
+        return EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
+
+
+@contextmanager
+def loaded() -> Iterator[World]:
+    """Load with the rights of web and workers, and no others."""
+    kept: list[Access] = []
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL ROLE {APP}")
+        played = load_demo(now=NOW, keep=kept.append).played
+        with connection.cursor() as cursor:
+            cursor.execute("RESET ROLE")
+        assert played is not None
+        yield World(played, kept[0])
+        transaction.set_rollback(True)
+
+
+def rows(statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
