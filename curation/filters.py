@@ -217,13 +217,24 @@ def _spoken(name: str, value: str) -> str:
 
 
 def _without(asked: QueryDict, name: str, value: str) -> str:
-    left = [
-        (key, one)
-        for key, values in asked.lists()
-        for one in values
-        if (key, one) != (name, value) and key != "page" and one
+    return f"?{urlencode([one for one in _kept(asked) if one != (name, value)])}"
+
+
+def _kept(asked: QueryDict) -> list[tuple[str, str]]:
+    """What the address says, but for the page; a field that was left empty says nothing."""
+    return [
+        (name, value)
+        for name, values in asked.lists()
+        for value in values
+        if value and (name, value) != ("sort", "received") and name != "page"
     ]
-    return f"?{urlencode(left)}"
+
+
+def short_address(path: str, asked: QueryDict) -> str:
+    """Return the address to keep of a list: as short as it can be, with the same rows behind it."""
+    page = [("page", asked["page"])] if asked.get("page") else []
+    kept = [*_kept(asked), *page]
+    return f"{path}?{urlencode(kept)}" if kept else path
 
 
 def presets(asked: QueryDict) -> list[Preset]:
@@ -243,5 +254,4 @@ def page_link(asked: QueryDict, cursor: str | None) -> str | None:
     """Return the address of another page of the same list."""
     if cursor is None:
         return None
-    kept = [(key, one) for key, values in asked.lists() for one in values if key != "page" and one]
-    return f"?{urlencode([*kept, ('page', cursor)])}"
+    return f"?{urlencode([*_kept(asked), ('page', cursor)])}"

@@ -55,7 +55,6 @@ BLOCKS = {
     BlockKind.HELD: Word("Held", "hand", "Waits for a person before anybody may rely on it."),
     BlockKind.WITHDRAWN: Word("Withdrawn", "blocked", "Taken back after it was shared."),
     BlockKind.LEGAL: Word("Legal", "scale", "Kept out of recall for a legal reason."),
-    BlockKind.ERASING: Word("Being erased", "blocked", "Its subject is being erased."),
 }
 RATINGS = {
     Rating.POSITIVE: Word("Positive", "thumb-up"),

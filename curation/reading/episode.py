@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, F, Max, Q
 
 from curation.reading.episodes import RECENT
+from episodes import toolsets
+from episodes.effective import REVIEW_SOURCES
 from episodes.enums import ToolsetRelation
 from episodes.models import (
     Block,
@@ -22,7 +24,6 @@ from episodes.models import (
     RecallHit,
     Toolset,
 )
-from episodes.search import TOOLSET_USE_DAYS
 from memoryadmin.lib import clock
 
 
@@ -90,7 +91,9 @@ def read_episode(
     if head is None:
         return None
     shown = EpisodeRevision.objects.filter(
-        app_id=member.app_id, episode_id=head.id, revision=revision or head.revision
+        app_id=member.app_id,
+        episode_id=head.id,
+        revision=head.revision if revision is None else revision,
     ).first()
     if shown is None:
         return None
@@ -101,7 +104,7 @@ def read_episode(
         heard=_heard(head),
         blocks=list(
             Block.objects.filter(app_id=head.app_id, episode_id=head.id).order_by(
-                "closed_at", "-opened_at"
+                F("closed_at").desc(nulls_first=True), "-opened_at"
             )
         ),
         reach=_reach(head),
@@ -112,7 +115,7 @@ def read_episode(
 def _said(head: Episode) -> list[Said]:
     """Newest first."""
     entries = list(
-        OutcomeEntry.objects.filter(app_id=head.app_id, episode_id=head.id).order_by("at", "id")
+        OutcomeEntry.objects.filter(app_id=head.app_id, episode_id=head.id).order_by("seq")
     )
     retractions = {entry.retracts: entry for entry in entries if entry.retracts}
     stated = [entry for entry in entries if entry.retracts is None]
@@ -120,7 +123,9 @@ def _said(head: Episode) -> list[Said]:
     standing = [
         entry
         for entry in stated
-        if entry.id not in retractions and entry.source == head.outcome_source
+        if entry.id not in retractions
+        and entry.source == head.outcome_source
+        and (entry.revision <= head.revision or entry.source in REVIEW_SOURCES)
     ]
     holds = standing[-1].id if standing else None
     return [Said(entry, retractions.get(entry.id), entry.id == holds) for entry in reversed(stated)]
@@ -151,15 +156,16 @@ def _toolset(head: Episode, revision: EpisodeRevision) -> ToolsetStanding:
     """Return how the episode's tools compare with what its agent uses now (product.md §1)."""
     declared = Toolset.objects.filter(app_id=head.app_id)
     if head.agent_id:
-        declared = declared.filter(agent_id=head.agent_id)
-    used_since = clock.now() - timedelta(days=TOOLSET_USE_DAYS)
-    every = list(declared.order_by("declared_at"))
+        declared = declared.filter(agent_id__in=("", head.agent_id))
+    every = list(declared.order_by("declared_at", "id"))
+    used_since = clock.now() - toolsets.USE
     current = [one for one in every if one.retired_at is None and one.last_used_at > used_since]
-    retired = [one.retired_at for one in every if one.version == revision.toolset_version]
+    mine = [one for one in every if one.version == revision.toolset_version]
     if revision.toolset_version in {one.version for one in current} - {""}:
         relation = ToolsetRelation.CURRENT
     elif revision.toolset_version and revision.toolset_kind in {one.hash_kind for one in current}:
         relation = ToolsetRelation.OTHER
     else:
         relation = ToolsetRelation.UNKNOWN
-    return ToolsetStanding(relation, retired[-1] if retired else None)
+    ended = mine[-1].retired_at if mine and relation is not ToolsetRelation.CURRENT else None
+    return ToolsetStanding(relation, ended)

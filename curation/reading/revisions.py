@@ -29,7 +29,7 @@ def compare_revisions(
     """Return the comparison asked for, by default the newest with the one before; None if one of
     them does not exist. Two queries."""
     every = EpisodeRevision.objects.filter(app_id=member.app_id, episode_id=head.id)
-    newest = new or head.n_revisions
+    newest = head.n_revisions if new is None else new
     before = old if old is not None else newest - 1
     shown = {
         revision.revision: revision for revision in every.filter(revision__in=(before, newest))

@@ -58,7 +58,8 @@ def whole_text(text: str, limit: int = _CUT) -> SafeString:
         return format_html('<bdi class="inert text">{}</bdi>', _drawn(text, keep_layout=True))
     return format_html(
         '<details class="more"><summary><bdi class="inert text">{}…</bdi>'
-        '<span class="more-label">Show all {} characters</span></summary>'
+        '<span class="more-label if-closed">Show all {} characters</span>'
+        '<span class="more-label if-open">Show less</span></summary>'
         '<bdi class="inert text">{}</bdi></details>',
         _drawn(text[:limit], keep_layout=True),
         f"{len(text):,}",

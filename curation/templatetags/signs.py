@@ -138,7 +138,7 @@ def step_icon(move: Move) -> SafeString:
 def step_code(step: Step) -> SafeString:
     """The answer in one word: ok, an error code, or that none came."""
     if not step.error:
-        return format_html('<span class="code-ok">ok</span>')
+        return SafeString('<span class="code-ok">ok</span>')
     kind = "silent" if step.standing == "silent" else "error"
     return format_html('<span class="code-{}">{}</span>', kind, inert(step.error, 128))
 

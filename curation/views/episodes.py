@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
+from django_htmx.http import push_url
 
 from curation.access import ConsoleRequest, Right, right_required
-from curation.filters import Filters, chips, page_link, presets
+from curation.filters import Filters, chips, page_link, presets, short_address
 from curation.forms import EpisodeFilterForm
 from curation.page import render_page, wants_fragment
 from curation.paging import BadCursorError, Cursor
@@ -14,6 +16,9 @@ from curation.reading import episodes as reading
 @require_safe
 @right_required(Right.READ)
 def list_episodes(request: ConsoleRequest) -> HttpResponse:
+    short = short_address(request.path, request.GET)
+    if "" in request.GET.values() and not wants_fragment(request):
+        return redirect(short)
     form = EpisodeFilterForm(request.GET)
     member = request.seat.member
     context: dict[str, object] = {
@@ -34,7 +39,7 @@ def list_episodes(request: ConsoleRequest) -> HttpResponse:
         "newer": page_link(request.GET, listing.page.newer),
         "older": page_link(request.GET, listing.page.older),
     }
-    return render_page(request, _TEMPLATE, context, fragment=_FRAGMENT)
+    return push_url(render_page(request, _TEMPLATE, context, fragment=_FRAGMENT), short)
 
 
 _TEMPLATE, _FRAGMENT = "curation/episode_list.html", "results"

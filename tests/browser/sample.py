@@ -21,6 +21,7 @@ from episodes.models import App, Episode, OutcomeEntry
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
+from memoryadmin.lib.jobs import without_doorbells
 from tests.factories import ACTOR, make_app, make_key, write
 
 PASSWORD = "look at all of it"
@@ -85,6 +86,11 @@ class Sample:
 
 def make_sample(*, episodes: int, now: datetime) -> Sample:
     """Write `episodes` episodes over 120 days, with searches, feedback, reviews and blocks."""
+    with without_doorbells():
+        return _make(episodes, now)
+
+
+def _make(episodes: int, now: datetime) -> Sample:
     drawn = random.Random(7)  # noqa: S311  (content, not a secret)
     began = now - timedelta(days=120)
     with clock.at(began):
@@ -268,7 +274,7 @@ def _revised(app: App) -> None:
     for tools in (
         ("get_charge",),
         ("get_charge", "refund"),
-        ("get_charge", "open_approval_ticket"),
+        ("get_charge", "open_approval_ticket", "refund"),
     ):
         steps = [
             step
@@ -291,6 +297,7 @@ def _revised(app: App) -> None:
             session={"goal": "Refund the duplicate charge of 640 dollars", "steps": steps},
             outcome="unknown",
         )
+        embed_due()
 
 
 _BIDI, _ZERO, _ESCAPE = "\u202e", "\u200b\u2060\ufeff", "\x1b[31m"

@@ -1,0 +1,75 @@
+"""Every page in the browser: nothing that axe objects to, no error, nothing wider than the screen."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page
+
+from tests.browser.chromium import NARROW, WIDE, sign_in, tab
+from tests.browser.conftest import Console
+from tests.browser.sample import PASSWORD
+
+
+def objections(page: Page) -> list[str]:
+    """Return what axe finds, as "rule: element"."""
+    found = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+def open_everything(page: Page) -> None:
+    """Unfold what a page hides, so that it is judged, too."""
+    page.evaluate(
+        "document.querySelectorAll('details:not(.menu)').forEach(one => { one.open = true })"
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light")], ids=str
+)
+def test_every_page_is_in_order(
+    console: Console, browser: Browser, size: tuple[int, int], theme: str
+) -> None:
+    said: list[str] = []
+    found: dict[str, list[str]] = {}
+    with tab(browser, size=size, theme=theme) as page:
+        page.on("console", lambda message: said.append(f"{page.url}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"{page.url}: {error}"))
+        page.goto(f"{console.address}/sign-in/")
+        found["sign-in"] = objections(page)
+        sign_in(page, console.address, "root", PASSWORD)
+        for stop in console.stops:
+            answer = page.goto(console.address + stop.path)
+            assert answer is not None
+            assert answer.status < 500
+            open_everything(page)
+            found[stop.name] = objections(page)
+            wider = page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            if wider > 0:
+                found[stop.name].append(f"{wider} px wider than the screen")
+
+    assert {name: objected for name, objected in found.items() if objected} == {}
+    # a browser notes each answer that is an error of the address
+    assert [line for line in said if "the server responded with a status of 4" not in line] == []
+    assert len(found) > 12
+
+
+def test_open_menus_and_dialogs_are_in_order(console: Console, browser: Browser) -> None:
+    found: list[str] = []
+    with tab(browser) as page:
+        sign_in(page, console.address, "root", PASSWORD)
+        page.goto(console.at("episodes/"))
+        for name in ("Outcome", "Source", "More"):
+            page.click(f"summary:has-text('{name}')")
+            found += objections(page)
+        page.keyboard.press("Escape")
+        page.click(".rail-foot summary")
+        found += objections(page)
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        page.wait_for_selector("dialog[open]")
+        found += objections(page)
+
+    assert found == []

@@ -1,0 +1,118 @@
+"""Every address of the console, for every role, another app's member, and nobody at all.
+
+The addresses come from the URL configuration, so that a new page cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from curation.access import RIGHTS, Right
+from episodes.enums import Role
+from episodes.models import App, Episode
+from tests.curation.cast import make_member, sign_in
+from tests.factories import make_app, make_episode
+
+
+def of_the_console(
+    patterns: list[URLPattern | URLResolver], inside: bool = False
+) -> Iterator[URLPattern]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            mine = inside or pattern.app_name == "curation"
+            yield from of_the_console(pattern.url_patterns, mine)
+        elif inside:
+            yield pattern
+
+
+def guarded() -> dict[str, Right]:
+    """Return the right that each address of an app asks for."""
+    return {
+        f"curation:{pattern.name}": pattern.callback.right
+        for pattern in of_the_console(get_resolver().url_patterns)
+        if hasattr(pattern.callback, "right")
+    }
+
+
+OPEN = {"curation:sign-in", "curation:sign-out"}
+PERSONAL = {"curation:home", "curation:app-list", "curation:preferences", "curation:keys"}
+
+
+def address(name: str, app: App, episode: Episode) -> str:
+    """Return the address of a name; a page with other arguments has to be taught here."""
+    known = {"app_name": app.name, "episode_id": episode.id}
+    [pattern] = [
+        p for p in of_the_console(get_resolver().url_patterns) if f"curation:{p.name}" == name
+    ]
+    [arguments] = {
+        frozenset(names)
+        for _, names in get_resolver("curation.urls").reverse_dict.getlist(pattern.name)[0][0]
+    }
+    return reverse(name, kwargs={argument: known[argument] for argument in arguments})
+
+
+def test_every_address_is_guarded_or_known_to_be_open() -> None:
+    names = {f"curation:{p.name}" for p in of_the_console(get_resolver().url_patterns)}
+
+    assert names == guarded().keys() | OPEN | PERSONAL
+
+
+REFUSED = {403, 404}
+
+
+@pytest.fixture
+def ask(app: App) -> Callable[[Client, str], int]:
+    """Return the status of an address; one that only takes a POST gets an empty one."""
+    episode = make_episode(app)
+
+    def status(client: Client, name: str) -> int:
+        path = address(name, app, episode)
+        answer = client.get(path)
+        return client.post(path).status_code if answer.status_code == 405 else answer.status_code
+
+    return status
+
+
+@pytest.mark.parametrize("role", Role.values)
+def test_a_role_opens_what_its_rights_say(
+    app: App, ask: Callable[[Client, str], int], role: str
+) -> None:
+    client = sign_in(make_member(app, role))
+
+    statuses = {name: ask(client, name) for name in guarded()}
+
+    opened = {name for name, status in statuses.items() if status not in REFUSED}
+    assert opened == {name for name, right in guarded().items() if right in RIGHTS[Role(role)]}
+    assert {status for status in statuses.values() if status >= 500} == set()
+
+
+def test_another_apps_member_finds_nothing(app: App, ask: Callable[[Client, str], int]) -> None:
+    client = sign_in(make_member(make_app("other-agent"), Role.COMPLIANCE))
+
+    assert {ask(client, name) for name in guarded()} == {404}
+
+
+def test_a_stranger_is_asked_to_sign_in(app: App, ask: Callable[[Client, str], int]) -> None:
+    assert {ask(Client(), name) for name in guarded()} == {302}
+    for name in PERSONAL:
+        answer = Client().get(reverse(name))
+        assert answer.headers["Location"].startswith("/sign-in/?next="), name
+
+
+def test_another_apps_episode_is_not_found(app: App) -> None:
+    foreign = make_episode(make_app("other-agent"), session_id="foreign-session")
+    client = sign_in(make_member(app, Role.CURATOR))
+    paths = [address(name, app, foreign) for name in guarded()]
+    of_an_episode = [path for path in paths if str(foreign.id) in path]
+
+    answers = {path: client.post(path) for path in of_an_episode}
+    answers |= {
+        path: client.get(path) for path, answer in answers.items() if answer.status_code == 405
+    }
+
+    assert len(of_an_episode) >= 4
+    assert {path for path, answer in answers.items() if answer.status_code not in REFUSED} == set()

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from episodes import lifecycle
+from episodes.enums import BlockKind
+from episodes.models import App
+from memoryadmin.lib import clock
+from tests.curation.cast import make_member, sign_in
+from tests.curation.recalls import make_recall
+from tests.curation.views.page import Page
+from tests.factories import ACTOR, make_app, make_episode
+
+
+def figures(page: Page) -> dict[str, str]:
+    [strip] = page.all("dl", class_="figures")
+    names = [" ".join(e.text.split()) for e in page.elements if e.tag == "dt"][:5]
+    values = [" ".join(e.text.split()) for e in page.elements if e.tag == "dd"][:5]
+    assert strip.tag == "dl"
+    return dict(zip(names, values, strict=True))
+
+
+def waiting(page: Page) -> dict[str, str]:
+    return {
+        a["href"].partition("?")[2]: a["data-n"] for a in page.all("a") if "data-n" in a.attributes
+    }
+
+
+def test_an_app_without_episodes_is_told_how_to_send_one(app: App, viewer: Client) -> None:
+    page = Page(viewer.get(f"/apps/{app.name}/"))
+
+    assert "has no episodes yet" in page.text
+    assert "http://testserver/api/v1/sessions" in page.text
+
+
+def test_the_figures_count_this_app_only(app: App, viewer: Client) -> None:
+    make_episode(app, session_id="a", outcome="success")
+    make_episode(app, session_id="b", outcome="success", may_verify=False)
+    make_episode(app, session_id="c", outcome=None)
+    make_episode(app, session_id="d", final=False)
+    make_episode(make_app("not-mine"), outcome="failure")
+
+    page = Page(viewer.get(f"/apps/{app.name}/"))
+
+    assert figures(page) == {
+        "Completed episodes": "3 3 in 30 days",
+        "Not verified": "67 % 2 rest on a claim, or on nothing",
+        "Recallable": "3 of 3",
+        "Recalls": "0 in 30 days",
+        "Answered with precedent": "– 0 of 0",
+    }
+
+
+def test_what_waits_leads_to_its_list(app: App, viewer: Client) -> None:
+    blocked = make_episode(app, session_id="a", outcome="success")
+    lifecycle.block_episode(episode=blocked, kind=BlockKind.QUARANTINE, actor=ACTOR)
+    make_episode(app, session_id="b", outcome=None)
+    make_episode(app, session_id="c", final=False)
+
+    page = Page(viewer.get(f"/apps/{app.name}/"))
+
+    assert waiting(page) == {
+        "outcome=unknown&state=completed": "1",
+        "verified=no&state=completed": "1",
+        "state=contradicted": "0",
+        "review=changed_after_review": "0",
+        "state=held": "0",
+        "state=quarantined": "1",
+        "state=pending": "3",
+        "state=open": "1",
+    }
+    for question, n in waiting(page).items():
+        listed = Page(viewer.get(f"/apps/{app.name}/episodes/?{question}"))
+        assert len(listed.all("a", class_="row-link")) == int(n), question
+
+
+def test_the_chart_has_its_table_behind_it(app: App, viewer: Client) -> None:
+    with clock.at(clock.now() - timedelta(days=2)):
+        make_episode(app, session_id="a", outcome="success")
+    make_episode(app, session_id="b", outcome="failure")
+
+    page = Page(viewer.get(f"/apps/{app.name}/?days=7"))
+
+    assert len(page.all("g", class_="bar")) == 7
+    cells = page.texts("td", class_="num")[:49]
+    assert [cells[n : n + 7] for n in range(0, 49, 7)] == [
+        ["0", "0", "1", "0", "0", "0", "1"],
+        ["0"] * 7,
+        ["1", "0", "0", "0", "0", "0", "1"],
+        *[["0"] * 7] * 4,
+    ]
+
+
+@pytest.mark.parametrize("asked", ["8", "x", "", "-1", "30\0"])
+def test_another_period_is_the_usual_one(app: App, viewer: Client, asked: str) -> None:
+    make_episode(app)
+
+    page = Page(viewer.get(f"/apps/{app.name}/", {"days": asked}))
+
+    assert page.texts("a", aria_current="true") == ["billing-agent viewer", "30 days"]
+
+
+def test_only_who_may_read_the_recall_log_sees_queries(app: App, viewer: Client) -> None:
+    make_recall(app, query="refund a secret amount", agent_id="billing-bot")
+    make_episode(app)
+    compliance = sign_in(make_member(app, "compliance"))
+
+    mine, theirs = (Page(c.get(f"/apps/{app.name}/")) for c in (viewer, compliance))
+
+    assert "refund a secret amount" not in mine.source
+    assert "billing-bot" in mine.text
+    assert "refund a secret amount" in theirs.text
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_the_number_of_queries_is_fixed(
+    app: App, viewer: Client, n: int, django_assert_num_queries: object
+) -> None:
+    for number in range(n):
+        make_episode(app, session_id=f"s{number}")
+        make_recall(app)
+    viewer.get(f"/apps/{app.name}/")
+
+    with django_assert_num_queries(9):  # type: ignore[operator]
+        viewer.get(f"/apps/{app.name}/")
