@@ -11,6 +11,7 @@ from curation.views import (
     overview,
     preferences,
     queue,
+    recalls,
     reviews,
     sign_in,
 )
@@ -35,6 +36,8 @@ _of_the_queue: list[URLPattern | URLResolver] = [
 _of_an_app: list[URLPattern | URLResolver] = [
     path("", overview.show_overview, name="overview"),
     path("queue/", include(_of_the_queue)),
+    path("recalls/", recalls.list_log, name="recall-list"),
+    path("recalls/<uuid:recall_id>/", recalls.show_recall, name="recall"),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
 ]
