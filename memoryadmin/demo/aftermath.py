@@ -50,8 +50,8 @@ def feedback_on(case: Case, run: Run, trade: Trade, trade_name: str, *, share: f
         return []
     rating = _rating(run.truth, rng)
     comment = _comment(case, rating, trade, rng)
-    if rating != "neutral" and rng.random() < 0.06:
-        comment = asides().of_comment(rating, asides().person(rng), rng)
+    if rating != "neutral" and rng.random() < 0.07:
+        comment = asides().of_comment(trade_name, rating, rng)
     lasted = run.transcript.ended - run.transcript.began
     return [Said(rating, comment, _after(lasted, rng))]
 

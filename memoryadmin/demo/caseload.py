@@ -9,6 +9,7 @@ from random import Random
 
 from memoryadmin.demo.cases import Case, Script
 from memoryadmin.demo.personal import asides
+from memoryadmin.demo.phrases import Phrases
 from memoryadmin.demo.tasks import Slots, Task
 from memoryadmin.demo.trade import Trade
 
@@ -24,7 +25,10 @@ class Caseload:
     prefix: str
     case_id: str
     rng: Random
-    _phrases: dict[str, list[str]] = field(default_factory=dict)
+    _phrases: Phrases = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._phrases = Phrases(self.rng)
 
     def cases(self, moments: Sequence[datetime]) -> Iterator[Case]:
         before: Case | None = None
@@ -36,12 +40,12 @@ class Caseload:
     def _case(self, began: datetime, *, along_with: Case | None) -> Case:
         user = self._user()
         task = along_with.task if along_with else self._task(user)
-        slots = self.trade.draw(self.rng)
+        slots = self.trade.draw(self.rng, began)
         person = asides().person(self.rng)
         slots["recipient"] = person.email
-        goal = self._phrase(task.kind, task.goals).format(**slots)
+        goal = self._phrases.take(task.goals).format(**slots)
         if self.rng.random() < 0.07:
-            aside = self._phrase("asides", asides().goals[self.trade_name])
+            aside = self._phrases.take(asides().goals[self.trade_name])
             goal = f"{goal}. {aside.format(**asdict(person))}"
         return Case(
             user_id=user,
@@ -65,22 +69,15 @@ class Caseload:
         tasks = self.trade.tasks
         weights = [task.weight for task in tasks]
         favourites = Random(user).choices(tasks, weights, k=2)  # noqa: S311  (content)
-        if self.rng.random() < 0.8:
+        if self.rng.random() < 0.88:
             return self.rng.choice(favourites)
         return self.rng.choices(tasks, weights)[0]
 
-    def _phrase(self, of: str, phrases: Sequence[str]) -> str:
-        """Take every phrase once before any is taken again."""
-        left = self._phrases.setdefault(of, [])
-        if not left:
-            left += self.rng.sample(phrases, len(phrases))
-        return left.pop()
-
     def _framed(self, goal: str) -> str:
         if self.rng.random() < 0.25:
-            goal = self._phrase("openings", self.trade.openings) + goal
+            goal = self._phrases.take(self.trade.openings) + goal
         if self.rng.random() < 0.22:
-            closing = self._phrase("closings", self.trade.closings)
+            closing = self._phrases.take(self.trade.closings)
             goal += f" {closing.lstrip('., ')}" if goal.endswith(("?", "!")) else closing
         return goal
 
@@ -109,7 +106,7 @@ def special_case(
     """Return one case with what is given fixed, and the rest drawn by its session id."""
     rng = Random(session_id)  # noqa: S311  (content, not a secret)
     task = trade.task(kind)
-    drawn = trade.draw(rng) | {"recipient": ""} | slots
+    drawn = trade.draw(rng, began) | {"recipient": ""} | slots
     wanted = goal or rng.choice(task.goals).format(**drawn)
     return Case(
         user_id=user_id,

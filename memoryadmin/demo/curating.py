@@ -15,12 +15,13 @@ from memoryadmin.demo.cases import CLAIM, NOBODY, Script
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.oddities import told
 from memoryadmin.demo.people import member
+from memoryadmin.demo.rhythm import at_work, days_ago
 
 
 def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
     for each in told()["held"]:
         if "lifted_after_days" in each:
-            at = now - timedelta(days=each["days"] - each["lifted_after_days"])
+            at = at_work(days_ago(now, each["days"] - each["lifted_after_days"], 10.3))
             act = partial(_lift, each["session_id"], by="ruth.okafor", why=each["lifted_because"])
             desks[each["app"]].simulation.schedule(at, act)
     _contradict(desks["pipeline-agent"], now=now)
@@ -32,7 +33,7 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
 
 def _contradict(desk: Desk, *, now: datetime) -> None:
     """A reviewer saw a failure; two days later the scheduler says that it went well."""
-    began = now - timedelta(days=6.3)
+    began = days_ago(now, 6, 4.5)
     session = _take(
         desk, "dp-risk", "fix-2be7710d", "late_partition", began, voice=NOBODY, unclear=True
     )
@@ -43,17 +44,18 @@ def _contradict(desk: Desk, *, now: datetime) -> None:
         by="marek.dvorak",
         why="The partition was not there when the session ended.",
     )
-    desk.simulation.schedule(began + timedelta(days=1.1), decide)
+    decided_at = at_work(began + timedelta(days=1))
+    desk.simulation.schedule(decided_at, decide)
     desk.simulation.schedule(
-        began + timedelta(days=2.9), partial(desk.settle, "dp-risk", session, "success")
+        decided_at + timedelta(days=1.8), partial(desk.settle, "dp-risk", session, "success")
     )
 
 
 def _change_mind(desk: Desk, *, now: datetime) -> None:
     """Decided on the wrong line, undone, decided again."""
-    began = now - timedelta(days=26.2)
+    began = days_ago(now, 26, 15.6)
     session = _take(desk, "cus_zm17yk", "chat-c81f09aa", "failed_payment", began, voice=CLAIM)
-    day_after = began + timedelta(hours=23)
+    day_after = at_work(began + timedelta(hours=23))
     for minutes, act in (
         (0, partial(_state, session, Outcome.FAILURE, by="ines.fabre", why="Never captured.")),
         (2, partial(_retract, session, by="ines.fabre", why="Mixed it up with the case above.")),
@@ -69,7 +71,7 @@ def _change_mind(desk: Desk, *, now: datetime) -> None:
 
 def _change_after_review(desk: Desk, *, now: datetime) -> None:
     """Judged when it seemed to be over; then the agent did one thing more."""
-    began = now - timedelta(days=9.4)
+    began = days_ago(now, 9, 11.2)
     session = _take(
         desk,
         "cus_6bqx4g",
@@ -83,19 +85,19 @@ def _change_after_review(desk: Desk, *, now: datetime) -> None:
     decide = partial(
         _state, session, Outcome.SUCCESS, by="marek.dvorak", why="Plan and seats are right."
     )
-    desk.simulation.schedule(began + timedelta(days=1), decide)
+    desk.simulation.schedule(at_work(began + timedelta(days=1)), decide)
 
 
 def _settle(desk: Desk, *, now: datetime) -> None:
     """Two reviewers disagreed and a curator settled it."""
-    began = now - timedelta(days=51.4)
+    began = days_ago(now, 51, 7.7)
     session = _take(desk, "team-ledger", "run-77e0c1b9", "failover", began, voice=CLAIM)
     for hours, outcome, by, why in (
         (20, Outcome.SUCCESS, "ines.fabre", "Promoted, writers are back."),
         (45, Outcome.PARTIAL, "marek.dvorak", "Promoted, but two writers had to be moved by hand."),
     ):
         act = partial(_state, session, outcome, by=by, why=why)
-        desk.simulation.schedule(began + timedelta(hours=hours), act)
+        desk.simulation.schedule(at_work(began + timedelta(hours=hours)), act)
     resolve = partial(
         _state,
         session,
@@ -104,18 +106,19 @@ def _settle(desk: Desk, *, now: datetime) -> None:
         why="A failover that needs a person at two writers is done in part.",
         settles=True,
     )
-    desk.simulation.schedule(began + timedelta(hours=70), resolve)
+    desk.simulation.schedule(at_work(began + timedelta(hours=120)), resolve)
 
 
 def _quarantine(desk: Desk, *, now: datetime) -> None:
     """One procedure is no longer true; another one was blocked in haste and let go again."""
-    began = now - timedelta(days=63.1)
+    began = days_ago(now, 63, 20.8)
     stale = _take(desk, "team-edge", "run-1c5d9e40", "certificate", began)
     hasty = _take(desk, "team-media", "run-9a03f7d2", "disk_full", began + timedelta(days=8))
     desk.simulation.schedule(
-        now - timedelta(days=21.3), partial(_block, stale, by="ruth.okafor", why="stale_procedure")
+        at_work(days_ago(now, 21, 11.3)),
+        partial(_block, stale, by="ruth.okafor", why="stale_procedure"),
     )
-    blocked_at = began + timedelta(days=10)
+    blocked_at = at_work(days_ago(now, 50, 9.4))
     desk.simulation.schedule(
         blocked_at, partial(_block, hasty, by="ruth.okafor", why="broken_procedure")
     )

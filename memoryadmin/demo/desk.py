@@ -22,7 +22,7 @@ from memoryadmin.lib import clock
 
 _IDLE = timedelta(minutes=61)
 _REPLAY = timedelta(hours=2)
-_GOES_ON = timedelta(days=2)
+_GOES_ON = timedelta(days=5)
 
 
 @dataclass(frozen=True, slots=True)

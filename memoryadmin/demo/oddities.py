@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memoryadmin.demo.desk import Desk
+from memoryadmin.demo.rhythm import days_ago
 
 _FILE = Path(__file__).parent / "words" / "oddities.toml"
 
@@ -25,7 +26,7 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
     for kind, act in (("held", _write_held), ("chat", _write_chat), ("lost", _hear_lost)):
         for each in odd[kind]:
             desk = desks[each["app"]]
-            at = now - timedelta(days=each["days"])
+            at = days_ago(now, each["days"], each["hour"])
             desk.simulation.schedule(at, partial(act, desk, each))
 
 

@@ -17,7 +17,7 @@ from memoryadmin.demo.indexing import Indexing
 from memoryadmin.demo.people import member
 from memoryadmin.demo.precedent import Temper
 from memoryadmin.demo.releases import plan_releases
-from memoryadmin.demo.rhythm import NIGHTLY, OFFICE, ON_CALL, Rhythm, moments
+from memoryadmin.demo.rhythm import NIGHTLY, OFFICE, ON_CALL, Rhythm, at_work, moments
 from memoryadmin.demo.simulation import Simulation
 from memoryadmin.demo.trade import read_trade
 from memoryadmin.lib import clock
@@ -125,7 +125,7 @@ def open_office(
 
     old, _ = issue_key(app=app, name="first test", scopes=[KeyScope.INGEST], actor=admin)
     simulation.schedule(
-        clock.now() + timedelta(days=31, hours=4),
+        at_work(clock.now() + timedelta(days=31, hours=4)),
         partial(revoke_key, key=old, actor=admin, reason="No longer used since the pilot."),
     )
     trade = read_trade(office.trade)

@@ -25,13 +25,13 @@ class Person:
 class Asides:
     people: tuple[Person, ...]
     goals: dict[str, tuple[str, ...]]  # by trade
-    comments: dict[str, tuple[str, ...]]  # by rating
+    comments: dict[str, dict[str, tuple[str, ...]]]  # by trade and rating
 
     def person(self, rng: Random) -> Person:
         return rng.choice(self.people)
 
-    def of_comment(self, rating: str, person: Person, rng: Random) -> str:
-        return rng.choice(self.comments[rating]).format(**asdict(person))
+    def of_comment(self, trade: str, rating: str, rng: Random) -> str:
+        return rng.choice(self.comments[trade][rating]).format(**asdict(self.person(rng)))
 
 
 @cache
@@ -41,7 +41,10 @@ def asides() -> Asides:
     return Asides(
         people=tuple(Person(**person) for person in told["person"]),
         goals={trade: lines(text) for trade, text in told["asides"].items()},
-        comments={rating: lines(text) for rating, text in told["comments"].items()},
+        comments={
+            trade: {rating: lines(text) for rating, text in ratings.items()}
+            for trade, ratings in told["comments"].items()
+        },
     )
 
 

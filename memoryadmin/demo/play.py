@@ -17,6 +17,7 @@ from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.indexing import Indexing
 from memoryadmin.demo.offices import DAYS, OFFICES, open_office
 from memoryadmin.demo.people import COMMAND, add_people, member
+from memoryadmin.demo.phrases import Phrases
 from memoryadmin.demo.reviewing import Reviewing
 from memoryadmin.demo.simulation import Simulation
 from memoryadmin.lib import clock
@@ -71,9 +72,15 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
     for office in OFFICES:
         seat = Member.objects.get(app=apps[office.app], user__username="reviewer")
         rng = Random(f"{office.app}/reviews")  # noqa: S311  (content, not a secret)
-        Reviewing(desks[office.app], seat, rng, office.review_pause, office.reviewed_at_once).plan(
-            began=now - timedelta(days=110)
+        reviewing = Reviewing(
+            desk=desks[office.app],
+            seat=seat,
+            rng=rng,
+            phrases=Phrases(rng),
+            pause=office.review_pause,
+            at_once=office.reviewed_at_once,
         )
+        reviewing.plan(began=now - timedelta(days=110))
 
 
 def _visitors_key(app: App) -> str:

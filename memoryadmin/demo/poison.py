@@ -18,6 +18,7 @@ from memoryadmin.demo.caseload import special_case
 from memoryadmin.demo.cases import CLAIM, NOBODY, TOOL, Case, Said, Script
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.precedent import Temper
+from memoryadmin.demo.rhythm import days_ago
 
 SUBJECT = "acct_brightwater"
 INJECTED = ("get_invoice", "read_account_note", "set_refund_override", "refund_payment")
@@ -62,12 +63,11 @@ def plan(desk: Desk, *, now: datetime) -> None:
         desk.take(case)
     for days in _REPORTED:
         number = 1 + [case[0] for case in _CASES].index(days)
-        at = now - timedelta(days=6, minutes=days)
+        at = days_ago(now, 6, 15.1 + days / 60)
         desk.simulation.schedule(at, partial(_report, desk, f"chat-brightwater-{number}"))
 
 
 def _cases(desk: Desk, *, now: datetime) -> Iterator[Case]:
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     task = desk.trade.task("duplicate_charge")
     for number, (days, hour, amount, goal) in enumerate(_CASES, start=1):
         session_id = f"chat-brightwater-{number}"
@@ -77,7 +77,7 @@ def _cases(desk: Desk, *, now: datetime) -> Iterator[Case]:
             user_id=SUBJECT,
             session_id=session_id,
             kind=task.kind,
-            began=midnight - timedelta(days=days - hour / 24),
+            began=days_ago(now, days, hour + number / 17),
             goal=goal.format(7000 + 13 * number),
             script=replace(
                 _SCRIPT,

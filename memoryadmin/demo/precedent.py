@@ -30,7 +30,7 @@ class Precedent:
 class Temper:
     """How an agent takes what it is told; mostly shares."""
 
-    sees_likeness_from: float = 0.52  # below it a precedent is about something else
+    sees_likeness_from: float = 0.5  # below it a precedent is about something else
     trusts_claims: float = 0.7
     trusts_unknown: float = 0.25
     heeds_warnings: float = 0.8

@@ -17,6 +17,7 @@ from episodes.enums import Rating
 from episodes.models import Episode, EpisodeRevision, Feedback, Member
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.people import member
+from memoryadmin.demo.phrases import Phrases
 from memoryadmin.demo.trade import lines
 from memoryadmin.lib import clock
 
@@ -38,6 +39,7 @@ class Reviewing:
     desk: Desk
     seat: Member
     rng: Random
+    phrases: Phrases
     pause: float
     at_once: int
 
@@ -46,8 +48,10 @@ class Reviewing:
         while day < simulation.now:
             day += timedelta(days=self.pause * self.rng.uniform(0.6, 1.4))
             if day.weekday() < 5:
-                morning = day.replace(hour=9, minute=self.rng.randrange(60))
-                simulation.schedule(morning, self._sit_down)
+                hour = self.rng.choice((9, 9, 10, 13, 15))
+                simulation.schedule(
+                    day.replace(hour=hour, minute=self.rng.randrange(60)), self._sit_down
+                )
 
     def _sit_down(self) -> None:
         reviewer = self.rng.choice(_REVIEWERS)
@@ -64,8 +68,6 @@ class Reviewing:
             return  # nobody can find out
         head = Episode.objects.get(app_id=self.seat.app_id, id=item.id)
         served = EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
-        reason = self.rng.choice(reasons()[truth]).format(tool=served.tools[-1])
-        seen, actor = Seen.of(head), member(reviewer)
         feedback = (
             Feedback.objects.filter(
                 app_id=head.app_id, user_id=item.user_id, session_id=item.session_id
@@ -73,7 +75,19 @@ class Reviewing:
             .order_by("-at")
             .first()
         )
-        if feedback is not None and PROPOSED.get(Rating(feedback.rating)) == truth:
+        agrees = feedback is not None and PROPOSED.get(Rating(feedback.rating)) == truth
+        reason = self._reason(truth, served, agrees=agrees)
+        seen, actor = Seen.of(head), member(reviewer)
+        if feedback is not None and agrees:
             accept_feedback(episode=head, feedback=feedback, reason=reason, seen=seen, actor=actor)
         else:
             correct_outcome(episode=head, outcome=truth, reason=reason, seen=seen, actor=actor)
+
+    def _reason(self, truth: str, served: EpisodeRevision, *, agrees: bool) -> str:
+        known = [*reasons()[truth]]
+        if agrees:
+            known += reasons()[f"{truth}_heard"]
+        if served.errors:
+            known += reasons().get(f"{truth}_after_errors", ())
+        called = [step["tool"] for step in served.steps if step["kind"] == "call"]
+        return self.phrases.take(known).format(tool=called[-1])

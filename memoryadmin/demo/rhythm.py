@@ -54,3 +54,20 @@ def _within_day(rhythm: Rhythm, midnight: datetime, n: int, rng: Random) -> Iter
             at = midnight + timedelta(hours=rng.uniform(first, last))
         before = at
         yield at
+
+
+def days_ago(now: datetime, days: int, hour: float) -> datetime:
+    """Return an hour of the day so many days before `now`."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight - timedelta(days=days) + timedelta(hours=hour)
+
+
+def at_work(at: datetime) -> datetime:
+    """Return `at`, or the next moment at which somebody sits in the office."""
+    if at.hour >= 17:
+        at = (at + timedelta(days=1)).replace(hour=9)
+    elif at.hour < 8:
+        at = at.replace(hour=9)
+    while at.weekday() >= 5:
+        at = (at + timedelta(days=1)).replace(hour=9)
+    return at

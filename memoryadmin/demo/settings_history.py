@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from functools import partial
 
 from episodes.applications import CONSTANTS, change_profile, change_whitelist, whitelist_state
 from episodes.ingest.whitelist import Rule
 from episodes.models import App
 from memoryadmin.demo.people import member
+from memoryadmin.demo.rhythm import at_work, days_ago
 from memoryadmin.demo.simulation import Simulation
 
 # Service names have no digit, so a new app's whitelist drops them; on call they say a lot.
@@ -20,9 +20,10 @@ _KEPT: Mapping[str, Mapping[str, Rule]] = {
 
 
 def plan(runbooks: App, pipelines: App, simulation: Simulation) -> None:
-    simulation.schedule(simulation.now - timedelta(days=58.2), partial(_keep_services, runbooks))
+    now = simulation.now
+    simulation.schedule(at_work(days_ago(now, 58, 11.4)), partial(_keep_services, runbooks))
     # Pipelines change faster than customers do.
-    simulation.schedule(simulation.now - timedelta(days=35.1), partial(_forget_sooner, pipelines))
+    simulation.schedule(at_work(days_ago(now, 35, 14.2)), partial(_forget_sooner, pipelines))
 
 
 def _keep_services(app: App) -> None:

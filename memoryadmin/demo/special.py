@@ -11,24 +11,25 @@ from typing import Any
 from memoryadmin.demo.caseload import special_case
 from memoryadmin.demo.cases import NOBODY, TOOL, Case, Script
 from memoryadmin.demo.desk import Desk
+from memoryadmin.demo.rhythm import days_ago
 
 NAMED = "lena.hoffmann"
 LONG = "fix-0e94c7a6"
 LATE_CHECKPOINT = "run-5d20b8ff"
 TWO_OUTCOMES = ("chat-e29ab340", "run-b6d1704e")
 
-# App, user, session, days ago, kind, goal.
+# Session, days ago, kind, goal.
 _NAMED = (
-    ("chat-1f7ce092", 48.3, "invoice_copy", "Lena Hoffmann here, I need invoice 6410 once more"),
+    ("chat-1f7ce092", 48, "invoice_copy", "Lena Hoffmann here, I need invoice 6410 once more"),
     (
         "chat-80d5a3b6",
-        29.4,
+        29,
         "tax_id",
         "Please put the VAT number on account ACC-2207, it is made out to Hoffmann, Lena",
     ),
     (
         "chat-d4196e2f",
-        7.2,
+        7,
         "invoice_copy",
         "Invoice 7015 as PDF please, to the attention of Lena Hoffmann",
     ),
@@ -52,24 +53,24 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
         desks[name] for name in ("billing-agent", "runbook-agent", "pipeline-agent")
     )
     for session, days, kind, goal in _NAMED:
-        began = now - timedelta(days=days)
+        began = days_ago(now, days, 10.2)
         billing.take(_case(billing, NAMED, session, kind, began, goal=goal))
     both = Script(
         format="adk", voice=TOOL, recorded=("success", "failure"), calm=True, unclear=True
     )
     for desk, user, session, days, kind in (
-        (billing, "cus_j9wl2n", TWO_OUTCOMES[0], 22.7, "discount"),
-        (runbooks, "team-catalog", TWO_OUTCOMES[1], 9.9, "connections"),
+        (billing, "cus_j9wl2n", TWO_OUTCOMES[0], 22, "discount"),
+        (runbooks, "team-catalog", TWO_OUTCOMES[1], 9, "connections"),
     ):
-        desk.take(_case(desk, user, session, kind, now - timedelta(days=days), script=both))
-    pipelines.take(_long(pipelines, now - timedelta(days=5.3)))
+        desk.take(_case(desk, user, session, kind, days_ago(now, days, 13.4), script=both))
+    pipelines.take(_long(pipelines, days_ago(now, 5, 6.3)))
     runbooks.take(
         _case(
             runbooks,
             "team-shipping",
             LATE_CHECKPOINT,
             "node_not_ready",
-            now - timedelta(days=16.6),
+            days_ago(now, 16, 19.5),
             script=Script(
                 plan=runbooks.trade.task("node_not_ready").sound,
                 voice=TOOL,

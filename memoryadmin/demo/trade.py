@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -43,9 +44,15 @@ class Trade:
         habit = named(task.habit)
         return replace(task, aim=aim, habit=habit, sound=habit, guards={})
 
-    def draw(self, rng: Random) -> Slots:
-        """Return the numbers and names of one case."""
-        drawn: Slots = {}
+    def draw(self, rng: Random, at: datetime) -> Slots:
+        """Return the numbers, names and dates of one case."""
+        middle = at.replace(day=15)
+        drawn: Slots = {
+            "day": f"{at - timedelta(days=1):%Y-%m-%d}",
+            "last_month": f"{middle - timedelta(days=30):%B}",
+            "month": f"{at:%B}",
+            "next_month": f"{middle + timedelta(days=30):%B}",
+        }
         for name, slot in self.slots.items():
             value = (
                 rng.choice(slot["of"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from episodes.models import App, Episode
+from memoryadmin.demo import poison
 from memoryadmin.demo.access import Access, keep_access, kept_access
 from memoryadmin.demo.load import NotEmptyError, load_demo
 from memoryadmin.demo.marker import is_demo
@@ -98,6 +100,22 @@ def test_a_lost_or_broken_file_of_access_is_none(tmp_path: Path, written: str | 
 @pytest.mark.slow
 def test_two_loads_are_the_same(db: None) -> None:
     assert digest() == digest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hours", [24, 51, 90])
+def test_the_stories_hold_on_any_day_at_any_hour(db: None, hours: int) -> None:
+    now = NOW + timedelta(hours=hours)
+
+    with loaded(now=now) as demo:
+        answer = demo.search(now=now)
+
+        assert [memory["outcome"] for memory in answer["memories"]] == ["success", "failure"]
+        assert Episode.objects.count() == 343
+        copied = Episode.objects.filter(user_id=poison.SUBJECT).exclude(session_id=poison.BEFORE)
+        assert copied.count() == 9
+        for head in copied:
+            assert "set_refund_override" in demo.served(str(head.session_id)).tools
 
 
 # What is random or follows from it: ids, keys, hashes of keys.

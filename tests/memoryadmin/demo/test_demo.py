@@ -47,7 +47,7 @@ def test_a_few_hundred_sessions_of_three_apps_over_120_days(demo: World) -> None
         of_app = Episode.objects.filter(app__name=name)
         weeks = {(NOW - at).days // 7 for at in of_app.values_list("received_at", flat=True)}
         assert set(range(17)) <= weeks
-        assert 20 < of_app.values("user_id").distinct().count() < 40
+        assert 18 < of_app.values("user_id").distinct().count() < 40
 
 
 def test_nothing_happens_after_now_and_nothing_waits(demo: World) -> None:
@@ -114,7 +114,7 @@ def test_plans_rest_on_what_was_recalled(demo: World) -> None:
     bases = Counter(basis for desk in demo.played.desks.values() for basis in desk.bases)
 
     assert {"success", "warning", "nothing"} <= set(bases)
-    assert bases["success"] > 50
+    assert bases["success"] > 40
 
 
 def test_feedback_comes_before_with_and_after_the_session(demo: World) -> None:
@@ -161,6 +161,17 @@ def test_reviewers_took_what_was_on_top_and_left_the_rest(demo: World) -> None:
     assert {app: unsettled.filter(app__name=app).count() > 8 for app in APPS} == dict.fromkeys(
         APPS, True
     )
+
+
+def test_people_work_when_people_work(demo: World) -> None:
+    decided = OutcomeEntry.objects.filter(
+        source__in=[OutcomeSource.REVIEWER, OutcomeSource.RESOLUTION]
+    ).values_list("at", flat=True)
+    blocks = Block.objects.exclude(opened_by="system").values_list("opened_at", "closed_at")
+    moments = [*decided, *(at for block in blocks for at in block if at)]
+
+    assert len(moments) > 60
+    assert [at for at in moments if at.weekday() >= 5 or not 8 <= at.hour < 18] == []
 
 
 def test_the_console_has_one_of_each_rare_thing(demo: World) -> None:

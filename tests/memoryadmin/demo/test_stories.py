@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from typing import Any
-
 import pytest
 
 from episodes.enums import BlockKind
 from episodes.models import Block, Episode, EpisodeRevision, RecallHit
 from memoryadmin.demo import poison, special, story
-from memoryadmin.demo.gateway import Gateway
 from memoryadmin.demo.personal import canaries
-from memoryadmin.demo.welcome import search_command
-from memoryadmin.lib import clock
-from tests.memoryadmin.demo.world import NOW, World, rows
+from tests.memoryadmin.demo.world import World, rows
 
 # pytest-django makes a database for tests that say so; `demo` is around each of them
 pytestmark = pytest.mark.django_db
 
 
-def found(demo: World) -> dict[str, Any]:
-    """Send what the printed command sends."""
-    command = shlex.split(search_command(demo.access, address="http://127.0.0.1:8000"))
-    body = json.loads(command[command.index("-d") + 1])
-    with clock.at(NOW):
-        return Gateway(demo.access.key, "127.0.0.1").post("search", body)
-
-
 def test_the_printed_search_finds_a_before_b_and_not_c(demo: World) -> None:
-    answer = found(demo)
+    answer = demo.search()
     ids = {letter: str(demo.episode(session).id) for letter, session in story.SESSIONS.items()}
     memories, excluded = answer["memories"], answer["excluded"]
 
@@ -46,7 +31,7 @@ def test_the_printed_search_finds_a_before_b_and_not_c(demo: World) -> None:
 def test_its_figures_are_those_of_the_rule(
     demo: World, letter: str, similarity: float, score: float
 ) -> None:
-    answer = found(demo)
+    answer = demo.search()
     ranked = [*answer["memories"], *answer["excluded"]]
     episode_id = str(demo.episode(story.SESSIONS[letter]).id)
     [memory] = [each for each in ranked if each["episode_id"] == episode_id]

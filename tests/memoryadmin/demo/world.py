@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +14,11 @@ from django.db import connection, transaction
 
 from episodes.models import App, Episode, EpisodeRevision
 from memoryadmin.demo.access import Access
+from memoryadmin.demo.gateway import Gateway
 from memoryadmin.demo.load import load_demo
 from memoryadmin.demo.play import Played
+from memoryadmin.demo.welcome import search_command
+from memoryadmin.lib import clock
 from memoryadmin.lib.roles import APP
 
 NOW = datetime(2026, 11, 26, 15, 40, tzinfo=UTC)
@@ -36,15 +41,22 @@ class World:
         head = self.episode(session_id)
         return EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
 
+    def search(self, *, now: datetime = NOW) -> dict[str, Any]:
+        """Send what the printed command sends."""
+        command = shlex.split(search_command(self.access, address="http://127.0.0.1:8000"))
+        body = json.loads(command[command.index("-d") + 1])
+        with clock.at(now):
+            return Gateway(self.access.key, "127.0.0.1").post("search", body)
+
 
 @contextmanager
-def loaded() -> Iterator[World]:
+def loaded(*, now: datetime = NOW) -> Iterator[World]:
     """Load with the rights of web and workers, and no others."""
     kept: list[Access] = []
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL ROLE {APP}")
-        played = load_demo(now=NOW, keep=kept.append).played
+        played = load_demo(now=now, keep=kept.append).played
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
         assert played is not None
