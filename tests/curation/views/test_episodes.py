@@ -316,7 +316,7 @@ def test_the_number_of_queries_is_fixed(
         make_episode(app, session_id=f"s{number}")
     viewer.get(f"/apps/{app.name}/episodes/")
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         read(viewer, app, "?q=refund&tool=refund&state=completed")
     with django_assert_num_queries(7):
         read(viewer, app, "?q=refund", **HTMX)

@@ -124,5 +124,5 @@ def test_the_number_of_queries_is_fixed(
         make_recall(app)
     viewer.get(f"/apps/{app.name}/")
 
-    with django_assert_num_queries(9):  # type: ignore[operator]
+    with django_assert_num_queries(10):  # type: ignore[operator]
         viewer.get(f"/apps/{app.name}/")
