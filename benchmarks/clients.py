@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from episodes.wire import QueryVector, adapt
+from episodes.wire import QueryVector, adapt, numbered
 
 Ask = Callable[[int], None]
 
@@ -37,15 +37,16 @@ class Statement:
 
     def connect(self) -> Ask:
         connection = psycopg.connect(self.dsn, autocommit=True, prepare_threshold=0)
-        cursor = connection.cursor()
+        cursor = psycopg.RawCursor(connection)
         adapt(cursor)
+        sql, names = numbered(self.sql)
         vectors = [QueryVector(question.vector) for question in self.questions]
 
         def ask(index: int) -> None:
             question = self.questions[index % len(self.questions)]
             values = {**question.values, "vector": vectors[index % len(vectors)]}
             values["recall"] = f"{time.time_ns():032x}"
-            cursor.execute(self.sql, values, prepare=True).fetchall()
+            cursor.execute(sql, [values[name] for name in names], prepare=True).fetchall()
 
         return ask
 

@@ -16,7 +16,7 @@ import psycopg
 from django.db import connection
 from psycopg.rows import DictRow, dict_row
 
-from episodes.wire import QueryVector, adapt
+from episodes.wire import QueryVector, adapt, numbered
 
 TOOLSET_USE_DAYS = 7
 EXCLUDED = 10
@@ -237,13 +237,12 @@ def run(
     has begun is seen by the statement, and one that begins waits for what it logs.
     """
     values = parameters if vector is None else {**parameters, "vector": vector}
+    sql, names = numbered(statement(vector=vector is not None, log=log, filters=filters))
     connection.ensure_connection()
     own: psycopg.Connection[Any] = connection.connection
-    with psycopg.Cursor(own) as lock, psycopg.Cursor(own, row_factory=dict_row) as cursor:
+    with psycopg.Cursor(own) as lock, psycopg.RawCursor(own, row_factory=dict_row) as cursor:
         adapt(cursor)
         with own.pipeline(), own.transaction():
             lock.execute(LOCK, parameters, prepare=True)
-            cursor.execute(
-                statement(vector=vector is not None, log=log, filters=filters), values, prepare=True
-            )
+            cursor.execute(sql, [values[name] for name in names], prepare=True)
         return cursor.fetchall()

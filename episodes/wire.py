@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -11,6 +13,24 @@ from psycopg import Cursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
+
+
+_NAMED = re.compile(r"%\((\w+)\)[sb]")
+
+
+@lru_cache(maxsize=512)
+def numbered(sql: str) -> tuple[str, tuple[str, ...]]:
+    """Return the statement with `$1`, `$2`, … for `%(name)s`, and the names in that order.
+
+    For psycopg.RawCursor: psycopg remembers how it has rewritten short statements only, and
+    rewriting this long one at each search took half a millisecond.
+    """
+    names: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"${names.setdefault(match[1], len(names) + 1)}"
+
+    return _NAMED.sub(number, sql), tuple(names)
 
 
 class QueryVector:
