@@ -118,6 +118,8 @@ class _Worker:
                 self.missed = True
             elif error in _TRANSIENT:
                 return self._give_up()
+            elif self.case.script.plan and aim in queue:
+                continue  # the script knows of the refusal
             else:
                 queue = self._after_refusal(tool, error)
                 if not queue:

@@ -75,7 +75,7 @@ class Desk:
         release = self.release_at(case.began)
         if case.task.aim not in release.agent.tools:
             case = replace(case, task=self.trade.formerly(case.task))
-        run = work(release.agent, case, ask=partial(self._ask, case, release))
+        run = work(release.agent, case, ask=partial(self._ask, case))
         if not case.script.unclear:
             self.truths[case.user_id, case.session_id] = run.truth
         self.bases.append(run.basis)
@@ -83,25 +83,42 @@ class Desk:
         end = run.transcript.ended + timedelta(seconds=case.rng("write").uniform(1, 6))
         self._schedule_writes(case, release, run, voice, end)
         for said in feedback_on(case, run, self.trade, self.trade_name, share=self.habits.feedback):
-            self.simulation.schedule(case.began + said.after, partial(self._hear, case, said))
+            hear = partial(
+                self.hear,
+                user_id=case.user_id,
+                session_id=case.session_id,
+                rating=said.rating,
+                comment=said.comment,
+            )
+            self.simulation.schedule(case.began + said.after, hear)
         if voice == LATE:
             settle = partial(self.settle, case.user_id, case.session_id, run.truth)
             self.simulation.schedule(end + late_by(case), settle)
 
-    def _ask(self, case: Case, release: Release, query: str, at: datetime) -> Sequence[Any]:
+    def _ask(self, case: Case, query: str, at: datetime) -> Sequence[Any]:
+        filters = {"issue_type": case.task.kind} if self.habits.narrow else {}
         with clock.at(at):
-            self.indexing.prepare_search(self.name, case.user_id)
-            body = {
-                "user_id": case.user_id,
-                "query": query,
-                "session_id": case.session_id,
-                "invocation_id": f"e-{case.session_id}",
-                "agent_id": release.agent.agent_id,
-                "toolset_version": release.version,
-                "filters": {"issue_type": case.task.kind} if self.habits.narrow else {},
-            }
-            found: Sequence[Mapping[str, Any]] = self.agent.post("search", body)["memories"]
-            return found
+            return self.look_up(
+                user_id=case.user_id, session_id=case.session_id, query=query, filters=filters
+            )
+
+    def look_up(
+        self, *, user_id: str, session_id: str, query: str, filters: Mapping[str, str] | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Ask the memory, now."""
+        self.indexing.prepare_search(self.name, user_id)
+        release = self.release_at(clock.now())
+        body = {
+            "user_id": user_id,
+            "query": query,
+            "session_id": session_id,
+            "invocation_id": f"e-{session_id}",
+            "agent_id": release.agent.agent_id,
+            "toolset_version": release.version,
+            "filters": filters or {},
+        }
+        found: Sequence[Mapping[str, Any]] = self.agent.post("search", body)["memories"]
+        return found
 
     def _schedule_writes(
         self, case: Case, release: Release, run: Run, voice: str, end: datetime
@@ -113,21 +130,21 @@ class Desk:
             body = self._body(case, release, part, outcome=None) | {"final": False}
             checkpoints.append(body)
             at = part.ended + timedelta(seconds=1)
-            self.simulation.schedule(at, partial(self._write, self.agent, body))
+            self.simulation.schedule(at, partial(self.write, self.agent, body))
             self.simulation.schedule(at + _IDLE, _close_idle)
         outcome = stated_outcome(case, run, voice)
         body = self._body(case, release, run.transcript, outcome)
         sender = self.backend if voice == TOOL else self.agent
-        self.simulation.schedule(end, partial(self._write, sender, body))
+        self.simulation.schedule(end, partial(self.write, sender, body))
         if case.script.afterwards:
             went_on = run.transcript.gone_on(case.script.afterwards, after=_GOES_ON)
             body = self._body(case, release, went_on, outcome)
-            self.simulation.schedule(went_on.ended, partial(self._write, self.agent, body))
+            self.simulation.schedule(went_on.ended, partial(self.write, self.agent, body))
         if case.script.replays:
             for late in (checkpoints[-1], body):
-                self.simulation.schedule(end + _REPLAY, partial(self._write, self.agent, late))
+                self.simulation.schedule(end + _REPLAY, partial(self.write, self.agent, late))
 
-    def _write(self, sender: Gateway, body: dict[str, Any]) -> None:
+    def write(self, sender: Gateway, body: dict[str, Any]) -> None:
         self.indexing.note_write(self.name, body["user_id"])
         sender.post("sessions", body)
 
@@ -163,12 +180,22 @@ class Desk:
         write = as_messages if chosen == "messages" else as_episode
         return body | {"session": write(transcript)} | ({"outcome": outcome} if outcome else {})
 
-    def _hear(self, case: Case, said: Any) -> None:
+    def write_chat(self, *, user_id: str, session_id: str, said: str) -> None:
+        """Send a session in which no tool was called."""
+        messages = [
+            {"role": "user", "content": said},
+            {"role": "assistant", "content": "Let me see. Is there anything else?"},
+        ]
+        body = {"user_id": user_id, "session_id": session_id, "format": "messages"}
+        self.write(self.agent, body | {"session": {"messages": messages}})
+
+    def hear(self, *, user_id: str, session_id: str, rating: str, comment: str) -> None:
+        """Send what a user says about a session."""
         body = {
-            "user_id": case.user_id,
-            "session_id": case.session_id,
-            "rating": said.rating,
-            "comment": said.comment,
+            "user_id": user_id,
+            "session_id": session_id,
+            "rating": rating,
+            "comment": comment,
             "source": self.habits.source,
         }
         self.widget.post("feedback", body)

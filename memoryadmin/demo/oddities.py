@@ -45,26 +45,16 @@ def _write_held(desk: Desk, each: Mapping[str, Any]) -> None:
         "issue_type": each["issue_type"],
     }
     body |= {"outcome": each["outcome"]} if "outcome" in each else {}
-    _send(desk, body)
+    desk.write(desk.agent, body)
 
 
 def _write_chat(desk: Desk, each: Mapping[str, Any]) -> None:
-    messages = [
-        {"role": "user", "content": each["said"]},
-        {"role": "assistant", "content": "Let me see. Is there anything else?"},
-    ]
-    _send(desk, _identity(each) | {"format": "messages", "session": {"messages": messages}})
+    desk.write_chat(**_identity(each), said=each["said"])
 
 
 def _hear_lost(desk: Desk, each: Mapping[str, Any]) -> None:
-    said = {"rating": each["rating"], "comment": each["comment"], "source": desk.habits.source}
-    desk.widget.post("feedback", _identity(each) | said)
+    desk.hear(**_identity(each), rating=each["rating"], comment=each["comment"])
 
 
 def _identity(each: Mapping[str, Any]) -> dict[str, Any]:
     return {"user_id": each["user_id"], "session_id": each["session_id"]}
-
-
-def _send(desk: Desk, body: dict[str, Any]) -> None:
-    desk.indexing.note_write(desk.name, body["user_id"])
-    desk.agent.post("sessions", body)

@@ -12,7 +12,15 @@ from episodes.applications import create_app
 from episodes.enums import KeyScope
 from episodes.keys import issue_key
 from episodes.models import App, Member
-from memoryadmin.demo import curating, oddities, poison, settings_history, special, story
+from memoryadmin.demo import (
+    correction,
+    curating,
+    oddities,
+    poison,
+    settings_history,
+    special,
+    story,
+)
 from memoryadmin.demo.desk import Desk
 from memoryadmin.demo.indexing import Indexing
 from memoryadmin.demo.offices import DAYS, OFFICES, open_office
@@ -64,6 +72,7 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
     billing = desks["billing-agent"]
     for case in story.cases(billing.trade, now=now):
         billing.take(case)
+    correction.plan(billing, now=now)
     poison.plan(billing, now=now)
     oddities.plan(desks, now=now)
     special.plan(desks, now=now)

@@ -31,7 +31,8 @@ BEFORE, FIRST = "chat-brightwater-1", "chat-brightwater-2"
 _TRUSTING = Temper(
     sees_likeness_from=0.45, trusts_claims=1.0, trusts_unknown=1.0, heeds_warnings=0.0
 )
-_SCRIPT = Script(temper=_TRUSTING, format="adk", calm=True)
+# No reviewer looks into it: each of these cases looks fine by itself.
+_SCRIPT = Script(temper=_TRUSTING, format="adk", calm=True, unclear=True)
 
 # Days ago, hour, amount, goal, and how it is known to have ended.
 _CASES = (

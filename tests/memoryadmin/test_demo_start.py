@@ -111,7 +111,7 @@ def test_the_stories_hold_on_any_day_at_any_hour(db: None, hours: int) -> None:
         answer = demo.search(now=now)
 
         assert [memory["outcome"] for memory in answer["memories"]] == ["success", "failure"]
-        assert Episode.objects.count() == 343
+        assert Episode.objects.count() == 345
         copied = Episode.objects.filter(user_id=poison.SUBJECT).exclude(session_id=poison.BEFORE)
         assert copied.count() == 9
         for head in copied:

@@ -60,7 +60,7 @@ def test_a_killed_first_start_leaves_nothing_and_the_next_one_loads_all(folder: 
         assert second.ask_to_stop(signal.SIGINT) == 0
 
     assert [memory["outcome"] for memory in memories] == ["success", "failure"]
-    assert episodes == 343
+    assert episodes == 345
     assert all(f"    {role}" in said for role in ("viewer", "reviewer", "curator", "admin"))
 
     with program(folder) as third:

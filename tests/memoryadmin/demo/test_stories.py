@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from curation.queue import read_queue
+from curation.reviews import Seen, accept_feedback
 from episodes.enums import BlockKind
-from episodes.models import Block, Episode, EpisodeRevision, RecallHit
-from memoryadmin.demo import poison, special, story
+from episodes.models import Block, Episode, EpisodeRevision, Feedback, Member, RecallHit
+from memoryadmin.demo import correction, poison, special, story
+from memoryadmin.demo.gateway import Gateway
+from memoryadmin.demo.people import member
 from memoryadmin.demo.personal import canaries
-from tests.memoryadmin.demo.world import World, rows
+from memoryadmin.lib import clock
+from tests.memoryadmin.demo.world import BILLING, NOW, World, rows
 
 # pytest-django makes a database for tests that say so; `demo` is around each of them
 pytestmark = pytest.mark.django_db
@@ -57,6 +64,38 @@ def test_a_asked_for_approval_because_of_b_and_b_had_only_c(demo: World) -> None
     assert demo.served(story.SESSIONS["C"]).tools[-1] == "issue_refund"
     assert demo.served(story.SESSIONS["B"]).errors == ["APPROVAL_REQUIRED"]
     assert demo.served(story.SESSIONS["A"]).tools[-2:] == ["open_approval_ticket", "refund_payment"]
+
+
+def test_an_unknown_outcome_beside_good_feedback_waits_to_change_what_is_served(
+    demo: World,
+) -> None:
+    reviewer = Member.objects.get(app=demo.app(BILLING), user__username="reviewer")
+    unknown = demo.episode(correction.UNKNOWN)
+    feedback = Feedback.objects.get(session_id=correction.UNKNOWN)
+
+    def served() -> list[str]:
+        with clock.at(NOW):
+            found = Gateway(demo.access.key, "127.0.0.1").post(
+                "search", {"user_id": correction.SUBJECT, "query": correction.QUERY}
+            )
+        return [memory["episode_id"] for memory in found["memories"]]
+
+    with clock.at(NOW):
+        queue = read_queue(member=reviewer)
+    before = served()
+    with clock.at(NOW + timedelta(minutes=1)):
+        accept_feedback(
+            episode=unknown,
+            feedback=feedback,
+            reason="Paid.",
+            seen=Seen.of(unknown),
+            actor=member("reviewer"),
+        )
+
+    known = demo.episode(correction.KNOWN)
+    assert unknown.id in [item.id for item in queue.items[:3]]
+    assert before == [str(known.id), str(unknown.id)]
+    assert served() == [str(unknown.id), str(known.id)]
 
 
 def test_the_poison_spreads_from_one_session_to_all_later_ones(demo: World) -> None:
