@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -28,13 +27,6 @@ class NotEmptyError(Exception):
     """The database holds something that is not the demo's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """`played` None: it was there before, and nothing has changed."""
-
-    played: Played | None
-
-
 def is_empty() -> bool:
     return not App.objects.exists() and not User.objects.exists()
 
@@ -44,8 +36,8 @@ def load_demo(
     now: datetime,
     keep: Callable[[Access], None],
     tell: Callable[[int], None] = lambda percent: None,
-) -> Loaded:
-    """Load the demo as it looks at `now`, once. Raises NotEmptyError.
+) -> Played | None:
+    """Load the demo as it looks at `now`; None: it was there before. Raises NotEmptyError.
 
     `keep` is given what people need to get in, right before the commit: nobody can read it later.
     `tell` hears how far it is, in percent.
@@ -54,10 +46,10 @@ def load_demo(
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         if is_demo():
-            return Loaded(None)
+            return None
         if not is_empty():
             raise NotEmptyError
         password = secrets.token_urlsafe(9)
         played = play(now=now, password=password, tell=tell)
         keep(Access(password=password, key=played.key))
-    return Loaded(played)
+    return played

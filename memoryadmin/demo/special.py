@@ -1,12 +1,10 @@
 """Cases beside the everyday ones: a subject whose id is a name, runs with two outcomes, a repair
-of fifty steps, checkpoints in the wrong order, work that went on after the review, and what is
-going on right now."""
+of a hundred steps, checkpoints in the wrong order, and what is going on right now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from memoryadmin.demo.caseload import special_case
 from memoryadmin.demo.cases import NOBODY, TOOL, Case, Script
@@ -119,7 +117,6 @@ def _case(
     *,
     goal: str = "",
     script: Script | None = None,
-    **slots: Any,
 ) -> Case:
     return special_case(
         desk.trade,
@@ -129,5 +126,4 @@ def _case(
         began=began,
         goal=goal,
         script=script,
-        **slots,
     )

@@ -56,7 +56,7 @@ def loaded(*, now: datetime = NOW) -> Iterator[World]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL ROLE {APP}")
-        played = load_demo(now=now, keep=kept.append).played
+        played = load_demo(now=now, keep=kept.append)
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
         assert played is not None
