@@ -49,14 +49,19 @@ class Console:
 
 @pytest.fixture(scope="module")
 def console(browser: Browser, django_db_setup: None, django_db_blocker: Any) -> Iterator[Console]:
-    """One store for all tests of a module: writing it takes as long as all of them."""
+    """One store for all tests of a module: writing it takes as long as all of them.
+
+    The module is marked `django_db`, or pytest-django would make no database for it.
+    """
     from django.core.management import call_command
+    from django.db import connection
     from pytest_django.live_server_helper import LiveServer
 
     from tests.browser.sample import make_sample
     from tests.browser.tour import stops
 
     with django_db_blocker.unblock():
+        assert str(connection.settings_dict["NAME"]).startswith("test_")  # it is flushed below
         app = make_sample(episodes=24, now=clock.now()).app
         server = LiveServer("localhost")
         try:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Dialog, expect
 
 from tests.browser.chromium import NARROW, sign_in, tab
 from tests.browser.conftest import Console
 from tests.browser.sample import PASSWORD
+
+pytestmark = pytest.mark.django_db
 
 
 def test_filters_act_at_once_and_stand_in_the_address(console: Console, browser: Browser) -> None:

@@ -10,6 +10,10 @@ from tests.browser.chromium import NARROW, WIDE, sign_in, tab
 from tests.browser.conftest import Console
 from tests.browser.sample import PASSWORD
 
+pytestmark = pytest.mark.django_db
+
+BEYOND = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
 
 def objections(page: Page) -> list[str]:
     """Return what axe finds, as "rule: element"."""
@@ -44,16 +48,26 @@ def test_every_page_is_in_order(
             assert answer.status < 500
             open_everything(page)
             found[stop.name] = objections(page)
-            wider = page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
-            if wider > 0:
-                found[stop.name].append(f"{wider} px wider than the screen")
+            if (beyond := page.evaluate(BEYOND)) > 0:
+                found[stop.name].append(f"{beyond} px wider than the screen")
 
     assert {name: objected for name, objected in found.items() if objected} == {}
     # a browser notes each answer that is an error of the address
     assert [line for line in said if "the server responded with a status of 4" not in line] == []
     assert len(found) > 12
+
+
+@pytest.mark.parametrize("width", [768, 1000, 1920])
+def test_no_page_is_wider_than_its_screen(console: Console, browser: Browser, width: int) -> None:
+    with tab(browser, size=(width, 900)) as page:
+        sign_in(page, console.address, "root", PASSWORD)
+        wider = {}
+        for stop in console.stops:
+            page.goto(console.address + stop.path)
+            open_everything(page)
+            wider[stop.name] = page.evaluate(BEYOND)
+
+    assert {name: beyond for name, beyond in wider.items() if beyond > 0} == {}
 
 
 def test_open_menus_and_dialogs_are_in_order(console: Console, browser: Browser) -> None:
