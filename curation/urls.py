@@ -5,15 +5,20 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from curation.views import (
+    api_keys,
+    arguments,
     episode,
     episodes,
     home,
+    members,
     overview,
     preferences,
     queue,
+    ranking,
     recalls,
     reviews,
     sign_in,
+    toolsets,
 )
 
 app_name = "curation"
@@ -33,6 +38,19 @@ _of_the_queue: list[URLPattern | URLResolver] = [
     path("<uuid:episode_id>/undo/", reviews.undo, name="queue-undo"),
 ]
 
+_of_the_settings: list[URLPattern | URLResolver] = [
+    path("", arguments.go_to_settings, name="settings"),
+    path("arguments/", arguments.edit_arguments, name="settings-arguments"),
+    path("ranking/", ranking.edit_ranking, name="settings-ranking"),
+    path("toolsets/", toolsets.show_toolsets, name="settings-toolsets"),
+    path("toolsets/<uuid:toolset_id>/retire/", toolsets.retire, name="settings-toolset-retire"),
+    path("keys/", api_keys.edit_keys, name="settings-keys"),
+    path("keys/<uuid:key_id>/revoke/", api_keys.revoke, name="settings-key-revoke"),
+    path("members/", members.edit_members, name="settings-members"),
+    path("members/<int:member_id>/role/", members.set_role, name="settings-member-role"),
+    path("members/<int:member_id>/remove/", members.remove, name="settings-member-remove"),
+]
+
 _of_an_app: list[URLPattern | URLResolver] = [
     path("", overview.show_overview, name="overview"),
     path("queue/", include(_of_the_queue)),
@@ -40,6 +58,7 @@ _of_an_app: list[URLPattern | URLResolver] = [
     path("recalls/<uuid:recall_id>/", recalls.show_recall, name="recall"),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
+    path("settings/", include(_of_the_settings)),
 ]
 
 urlpatterns = [

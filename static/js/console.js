@@ -41,6 +41,8 @@
       return;
     }
     const closer = event.target.closest("[data-closes]");
+    // a link that closes its dialog leads somewhere only without one
+    if (closer?.closest("dialog")) event.preventDefault();
     if (closer) closer.closest("dialog")?.close();
     if (closer) closer.closest(".toast")?.remove();
     // a click on the backdrop is one on the dialog itself

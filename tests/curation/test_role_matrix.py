@@ -6,6 +6,7 @@ The addresses come from the URL configuration, so that a new page cannot be forg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
@@ -13,9 +14,12 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from curation.access import RIGHTS, Right
 from episodes.enums import Role
+from episodes.members import add_member
 from episodes.models import App, Episode
-from tests.curation.cast import make_member, sign_in
-from tests.factories import make_app, make_episode
+from episodes.toolsets import declare_toolset
+from tests.curation.cast import make_member, make_user, sign_in
+from tests.curation.recalls import make_recall
+from tests.factories import ACTOR, make_app, make_episode, make_key
 
 
 def of_the_console(
@@ -42,9 +46,26 @@ OPEN = {"curation:sign-in", "curation:sign-out"}
 PERSONAL = {"curation:home", "curation:app-list", "curation:preferences", "curation:keys"}
 
 
+def thing(name: str, app: App) -> object:
+    """Return something of the app that an address can name."""
+    match name:
+        case "app_name":
+            return app.name
+        case "recall_id":
+            return UUID(make_recall(app))
+        case "toolset_id":
+            return declare_toolset(app=app, tools=[], actor=ACTOR)[0].id
+        case "key_id":
+            return make_key(app)[0].id
+        case "member_id":
+            return add_member(
+                app=app, user=make_user(f"member-{uuid4()}"), role=Role.VIEWER, actor=ACTOR
+            ).pk
+    raise AssertionError(f"teach this test to make a {name}")
+
+
 def address(name: str, app: App, episode: Episode) -> str:
-    """Return the address of a name; a page with other arguments has to be taught here."""
-    known = {"app_name": app.name, "episode_id": episode.id}
+    """Return the address of a name."""
     [pattern] = [
         p for p in of_the_console(get_resolver().url_patterns) if f"curation:{p.name}" == name
     ]
@@ -52,7 +73,8 @@ def address(name: str, app: App, episode: Episode) -> str:
         frozenset(names)
         for _, names in get_resolver("curation.urls").reverse_dict.getlist(pattern.name)[0][0]
     }
-    return reverse(name, kwargs={argument: known[argument] for argument in arguments})
+    named = {one: episode.id if one == "episode_id" else thing(one, app) for one in arguments}
+    return reverse(name, kwargs=named)
 
 
 def test_every_address_is_guarded_or_known_to_be_open() -> None:
