@@ -8,7 +8,7 @@ from django.db import transaction
 
 from episodes import lifecycle
 from episodes.audit import Actor
-from episodes.enums import OutcomeSource, Scope
+from episodes.enums import OutcomeSource
 from episodes.ingest.storable import Storable
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, OutcomeEntry
@@ -34,9 +34,8 @@ def report_outcome(
     Raises Episode.DoesNotExist, SubjectErasedError.
     """
     refuse_erased(app_id=app.id, user_id=user_id)
-    episode = Episode.objects.get(
-        app=app, scope=Scope.USER, user_id=user_id, session_id=session_id, episode_key=episode_key
-    )
+    subjects = Episode.objects.of_subject(user_id).unexpired(app.retention_days)
+    episode = subjects.get(app=app, session_id=session_id, episode_key=episode_key)
     storable = Storable(user_id)
     statement = Statement(
         outcome=outcome,

@@ -290,6 +290,8 @@ LOGGING = {
         "django.db.backends": {"level": "INFO"},
         # refusals are the callers' news, and their addresses may hold ids
         "django.request": {"level": "ERROR"},
+        # anybody could fill the log with a traceback for each wrong host name
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         "celery.worker.strategy": {"level": "WARNING"},
         # it repeats the errors' texts; memoryadmin/failures.py logs what may be logged
         "celery.app.trace": {"level": "CRITICAL"},

@@ -28,7 +28,7 @@ from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.lesson import template_lesson
 from episodes.lifecycle import Statement
-from episodes.models import App, Episode, EpisodeRevision, OutcomeEntry, Toolset
+from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, OutcomeEntry, Toolset
 from episodes.screen import looks_like_instruction
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
@@ -98,6 +98,8 @@ def write_session(
         refuse_erased(app_id=app.id, user_id=write.user_id)
         if isinstance(evidence, Ignored):
             return SessionAnswer("ignored", evidence.reason, stripped=evidence.stripped)
+        if _came_too_late(app, write, evidence):
+            return SessionAnswer("ignored", "expired", stripped=evidence.stripped)
         head = _claim_head(app, write)
         if _has_expired(head, app):
             return SessionAnswer("ignored", "expired", stripped=evidence.stripped)
@@ -132,8 +134,23 @@ def _storable(write: SessionWrite) -> SessionWrite:
 
 def _has_expired(head: Episode, app: App) -> bool:
     """Whether retention has ended the episode, which the sweep has yet to delete."""
-    kept = timedelta(days=app.retention_days)
-    return head.completed_at is not None and head.completed_at <= clock.now() - kept
+    return head.completed_at is not None and head.completed_at <= _cutoff(app)
+
+
+def _came_too_late(app: App, write: SessionWrite, evidence: Evidence) -> bool:
+    """Whether a session unknown so far ended so long ago that nobody would ever see it."""
+    ended = (write.completed_at or evidence.last_event_at) if write.final else None
+    return ended is not None and ended <= _cutoff(app) and not _own(app, write).exists()
+
+
+def _cutoff(app: App) -> datetime:
+    return clock.now() - timedelta(days=app.retention_days)
+
+
+def _own(app: App, write: SessionWrite) -> EpisodeQuerySet:
+    return Episode.objects.of_subject(write.user_id).filter(
+        app=app, session_id=write.session_id, episode_key=write.episode_key
+    )
 
 
 def _claim_head(app: App, write: SessionWrite) -> Episode:
@@ -148,9 +165,7 @@ def _claim_head(app: App, write: SessionWrite) -> Episode:
         session_id=write.session_id,
         episode_key=write.episode_key,
     )
-    own = Episode.objects.of_subject(write.user_id).filter(
-        app=app, session_id=write.session_id, episode_key=write.episode_key
-    )
+    own = _own(app, write)
     head = None
     while head is None:  # a sweep may take the row between the two statements
         Episode.objects.bulk_create([made], ignore_conflicts=True)

@@ -7,6 +7,7 @@ import pytest
 from episodes.embedding.pipeline import embed_due
 from episodes.ingest.store import LIFECYCLE
 from episodes.models import App, Episode, EpisodeRevision, OutcomeEntry
+from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
 from tests.factories import make_app, make_body, make_key, make_session, make_steps, make_tombstone
 
@@ -155,7 +156,8 @@ def test_everything_of_a_body_is_kept(client: ApiClient) -> None:
         completed_at="2026-03-01T12:30:00Z",
     )
 
-    written = client.post("sessions", body)
+    with clock.at(datetime(2026, 3, 2, tzinfo=UTC)):
+        written = client.post("sessions", body)
 
     head = Episode.objects.get()
     revision = EpisodeRevision.objects.get()
