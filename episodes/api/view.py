@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 from typing import Any, ClassVar, cast
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
@@ -43,6 +44,7 @@ class ApiView(APIView):
         refuse_excess(access.caller)
         if "\0" in request.path:
             raise not_found()  # PostgreSQL would refuse to compare it with anything
+        _refuse_broken_query(request)
         if not hasattr(self, str(request.method).lower()):
             self.http_method_not_allowed(request)
         if self.scope is not None:
@@ -66,6 +68,14 @@ class ApiView(APIView):
             if response.status_code >= 400:
                 drain(request)
         return response
+
+
+def _refuse_broken_query(request: Request) -> None:
+    """Django makes U+FFFD of what is no UTF-8, and so one id of several."""
+    try:
+        unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
+    except UnicodeDecodeError:
+        raise Problem(400, "invalid_utf8", "The query string is not UTF-8.") from None
 
 
 def access_of(request: Request) -> Access:

@@ -254,3 +254,10 @@ def test_toolset_version_with_a_slash_is_retired(client: ApiClient) -> None:
 @pytest.mark.parametrize("path", ["%00", "..", "1%27", "01890a5d-ac96-774b-bcce-b302099a805", "%"])
 def test_hostile_episode_address_is_404(client: ApiClient, path: str) -> None:
     assert client.get(f"episodes/{path}").status == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["stats?user_id=%FF", "sessions/status?user_id=%C3%28&session_id=s"]
+)
+def test_a_query_that_is_no_utf8_is_400(client: ApiClient, path: str) -> None:
+    assert client.get(path).status == 400
