@@ -14,7 +14,6 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 
-
 _NAMED = re.compile(r"%\((\w+)\)[sb]")
 
 
