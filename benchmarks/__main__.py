@@ -48,7 +48,7 @@ def run(dsn: str, *, rows: int, queries: int, port: int) -> None:
     import psycopg  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
-    from benchmarks import load, search  # noqa: PLC0415
+    from benchmarks import load, pages, search  # noqa: PLC0415
     from benchmarks.corpus import Corpus  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
@@ -64,10 +64,15 @@ def run(dsn: str, *, rows: int, queries: int, port: int) -> None:
         table = search.compare(
             dsn=os.environ.get("APP_DATABASE_URL", dsn), port=port, questions=questions
         )
+        console = pages.measure_pages(port=port)
     print(f"\nPostgreSQL {version}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
     print("| search, scope user | statement | request over HTTP | ratio |")
     print("| --- | ---: | ---: | ---: |")
     for row in table:
+        print(f"| {' | '.join(row)} |")
+    print("\n| console, the largest app | p50 ms | p95 ms | kB |")
+    print("| --- | ---: | ---: | ---: |")
+    for row in console:
         print(f"| {' | '.join(row)} |")
     sys.stdout.flush()
 

@@ -36,6 +36,7 @@ PROFILE: dict[str, object] = {
     # psycopg types an int by its size; a statement is prepared anew for each mix of types
     "window": Int8(20_000),
     "limit": Int8(2),
+    "kept": Int8(12),  # with the ten best that were not served
     "cutoff": NOW - dt.timedelta(days=3650),
     "session": "the searcher's own",
 }

@@ -13,7 +13,7 @@ import argparse
 import itertools
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -100,30 +100,37 @@ def scopes(connection: psycopg.Connection[Any], queries: Sequence[Query]) -> lis
     return [int(row[0]) for row in found if row]
 
 
+def statements(chosen: Sequence[Shape]) -> dict[str, str]:
+    made = {shape.name: search_statement(shape) for shape in chosen}
+    if shapes.JOINED in chosen:
+        made["joined, late"] = search_statement(shapes.JOINED, text_late=True)
+    return made
+
+
 def search(
     dsn: str,
-    chosen: Sequence[Shape],
+    chosen: Mapping[str, str],
     queries: Sequence[Query],
     in_scope: Sequence[int],
     settings: Sequence[str],
     rounds: int,
 ) -> None:
-    """Print the table: shapes take turns, each long enough to have the buffers to itself."""
-    wall: dict[str, list[list[float]]] = {shape.name: [[] for _ in queries] for shape in chosen}
-    cpu: dict[str, list[list[float]]] = {shape.name: [[] for _ in queries] for shape in chosen}
-    answers: dict[str, list[object]] = {}
-    for _, shape in itertools.product(range(rounds), chosen):
+    """Print the table: statements take turns, each long enough to have the buffers to itself."""
+    wall: dict[str, list[list[float]]] = {name: [[] for _ in queries] for name in chosen}
+    cpu: dict[str, list[list[float]]] = {name: [[] for _ in queries] for name in chosen}
+    answers: dict[str, list[object]] = {name: [] for name in chosen}
+    for _, (name, sql) in itertools.product(range(rounds), chosen.items()):
         with measure.connect(dsn, settings) as connection:
-            timed = measure.one_client(connection, search_statement(shape), queries)
+            timed = measure.one_client(connection, sql, queries)
         for i, (elapsed, used, rows) in enumerate(timed):
-            wall[shape.name][i].append(elapsed)
-            cpu[shape.name][i].append(used)
-            answers.setdefault(shape.name, []).append([row[:5] for row in rows])
-    agree = all(answer == answers[chosen[0].name] for answer in answers.values())
-    print(f"\n{', '.join(settings)}; all shapes answer alike: {agree}")
-    for title, times_by_shape in (("wall", wall), ("server CPU", cpu)):
+            wall[name][i].append(elapsed)
+            cpu[name][i].append(used)
+            answers[name].append([row[:6] for row in rows])
+    agree = len({repr(answer) for answer in answers.values()}) == 1
+    print(f"\n{', '.join(settings)}; all answer alike: {agree}")
+    for title, times_by_name in (("wall", wall), ("server CPU", cpu)):
         print(f"{title} ms p50 / p95 by episodes in scope")
-        for name, times in times_by_shape.items():
+        for name, times in times_by_name.items():
             everything = measure.Sample(itertools.chain.from_iterable(times))
             cells = measure.by_bucket(times, in_scope)
             parts = [f"{low}-: {cell}" for (low, _), cell in cells.items() if cell.values]
@@ -152,7 +159,7 @@ def main() -> None:
                 print(sizes(connection, shape))
         for mode in arguments.modes:
             settings = [f"plan_cache_mode = {mode}", *arguments.set]
-            search(dsn, chosen, queries, in_scope, settings, arguments.rounds)
+            search(dsn, statements(chosen), queries, in_scope, settings, arguments.rounds)
         for shape in chosen:
             rate = measure.requests_per_second(dsn, search_statement(shape), queries)
             with measure.connect(dsn) as connection:

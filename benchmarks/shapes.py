@@ -40,14 +40,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Shape:
-    """`measured_from` joins what a candidate is measured by to `h`, the eligible heads; in a wide
-    table that is the head itself, and then `eligible_columns` carries it along."""
+    """`vector_from` and `text_from` join what a candidate is measured by to `h`, the eligible
+    heads; in a wide table that is the head itself."""
 
     name: str
     tables: tuple[Table, ...]
     vector: str
     text: str  # alias that owns identifiers and search
-    measured_from: str = ""
+    vector_from: str = ""
+    text_from: str = ""
     winners_from: str = ""
     is_wide: bool = False
     tuning: str = ""
@@ -94,7 +95,8 @@ JOINED = Shape(
     ),
     vector="v.vector",
     text="t",
-    measured_from=f"{_evidence('joined_revision', 't')} LEFT {_vector('joined_vector', 'v')}",
+    vector_from=f"LEFT {_vector('joined_vector', 'v')}",
+    text_from=_evidence("joined_revision", "t"),
     winners_from=_evidence("joined_revision", "r"),
 )
 
@@ -118,7 +120,7 @@ DOCUMENT = Shape(
     ),
     vector="t.vector",
     text="t",
-    measured_from=_vector("document_vector", "t"),
+    vector_from=_vector("document_vector", "t"),
     winners_from=_evidence("document_revision", "r"),
 )
 
