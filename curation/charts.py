@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 WIDTH, HEIGHT = 720, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 4, 8, 22
-_STEPS = (1, 2, 5)
+_STEPS = (2, 4, 6, 8, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,11 @@ def share_bar(parts: Sequence[tuple[str, int]], *, whole: int, name: str) -> Saf
 
 
 def nice_ceiling(highest: int) -> int:
-    """Return the next 1, 2 or 5 times a power of ten, and an even number from 2 on."""
+    """Return the next 2, 4, 6, 8 or 10 times a power of ten: its half is whole, too."""
     scale = 1
-    while True:
-        for step in _STEPS:
-            if step * scale >= max(highest, 2) and (step * scale) % 2 == 0:
-                return step * scale
+    while highest > _STEPS[-1] * scale:
         scale *= 10
+    return next(step * scale for step in _STEPS if step * scale >= highest)
 
 
 def _height(count: int, top: int) -> float:

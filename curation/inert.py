@@ -32,6 +32,11 @@ class Ghost:
     name: str
 
 
+def hides_something(text: str) -> bool:
+    """Whether there may be anything to mark; line breaks and tabs count."""
+    return _SUSPECT.search(text) is not None
+
+
 def pieces(text: str, *, keep_layout: bool) -> Iterator[str | Ghost]:
     """Yield the text in order. With `keep_layout`, line breaks and tabs are left alone."""
     done = 0

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from curation import inert as inertness
@@ -26,8 +27,12 @@ _ONE_LINE = 300
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str, label: str = "") -> SafeString:
-    """Draw a symbol of static/icons.svg; without a label it is decoration."""
+    """Draw a symbol of static/icons.svg; without a label it is decoration.
+
+    Kept, because the address of the sprite costs more than the rest of a row.
+    """
     said = format_html('role="img" aria-label="{}"', label) if label else _HIDDEN
     return format_html(
         '<svg class="icon" {}><use href="{}#{}"></use></svg>', said, static("icons.svg"), name
@@ -68,6 +73,8 @@ def whole_text(text: str, limit: int = _CUT) -> SafeString:
 
 
 def _drawn(text: str, *, keep_layout: bool) -> SafeString:
+    if not inertness.hides_something(text):
+        return escape(text)
     return format_html_join(
         "",
         "{}",

@@ -8,13 +8,18 @@
     if (field.select) field.select();
   };
 
-  // <label data-focuses="id">: after a choice by click or key. Arrows within the group choose, too,
-  // but by a click on the input itself, and stay there.
+  // <label data-focuses="id">: after a choice by click or key one types on, at once. A label's
+  // click is followed by one on its input; an arrow within the group clicks the input alone, and
+  // stays there.
+  let chooser = null;
   document.addEventListener("click", (event) => {
-    const chooser = event.target.closest("label[data-focuses]");
-    if (!chooser || event.target instanceof HTMLInputElement) return;
-    const field = document.getElementById(chooser.dataset.focuses);
-    if (field) setTimeout(() => focus(field));
+    if (event.target instanceof HTMLInputElement) {
+      const field = chooser && document.getElementById(chooser.dataset.focuses);
+      chooser = null;
+      if (field) focus(field);
+    } else {
+      chooser = event.target.closest("label[data-focuses]");
+    }
   });
 
   // <details data-focuses>: its field, once it is open.

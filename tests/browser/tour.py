@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
-from episodes.models import App, Episode, RecallHit
+from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,43 @@ def stops(app: App) -> Iterator[Stop]:
     if hit is not None:
         yield Stop("episode-usual", f"{home}/episodes/{hit.episode_id}/")
         yield Stop("episode-recalls", f"{home}/episodes/{hit.episode_id}/recalls/")
+    yield from _of_the_desk(app, home)
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
     yield Stop("missing", f"{home}/nowhere/")
+
+
+def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
+    """The queue, the recall log and the settings."""
+    yield Stop("queue", f"{home}/queue/")
+    yield Stop("queue-narrowed", f"{home}/queue/?why=contradicted")
+    yield Stop("queue-none", f"{home}/queue/?why=changed")
+    for name in ("hostile", "long", "dispute"):
+        found = Episode.objects.get(app=app, session_id=f"run-{name}")
+        yield Stop(f"queue-{name}", f"{home}/queue/{found.id}/")
+    yield Stop("recalls", f"{home}/recalls/")
+    yield Stop("recalls-narrowed", f"{home}/recalls/?user_id=cus_0001&arm=none&since=2020-01-01")
+    yield Stop("recalls-none", f"{home}/recalls/?session_id=nothing")
+    yield Stop("recalls-wrong", f"{home}/recalls/?episode=x")
+    recalls = Recall.objects.filter(app=app)
+    for name, recall in (
+        ("recall", recalls.order_by("-n_hits", "-candidates").first()),
+        ("recall-empty", recalls.order_by("n_hits", "candidates").first()),
+    ):
+        if recall is not None:
+            yield Stop(name, f"{home}/recalls/{recall.id}/")
+    for name in ("arguments", "ranking", "toolsets", "api-keys", "members"):
+        yield Stop(f"settings-{name}", f"{home}/settings/{name.removeprefix('api-')}/")
+    tried = {"success": 1, "partial": 3, "failure": 0.6, "escalated": 2, "unknown": 0.4}
+    tried |= {"abandoned": 0.3, "toolset_current": 1, "toolset_other": 0.3, "toolset_unknown": 0.7}
+    tried |= {"identifier_weight": 0.9, "text_weight": 0.5, "text_minimum": 0.25}
+    tried |= {"decay_days": 30, "max_results": 3, "window": 20000}
+    yield Stop("settings-preview", f"{home}/settings/ranking/?{urlencode(tried)}")
+    yield Stop("settings-wrong", f"{home}/settings/ranking/?success=20&window=none")
+    key = ApiKey.objects.filter(app=app)[0]
+    yield Stop("settings-revoke", f"{home}/settings/keys/{key.id}/revoke/")
+    member = Member.objects.filter(app=app)[0]
+    yield Stop("settings-remove", f"{home}/settings/members/{member.pk}/remove/")
+    toolset = Toolset.objects.filter(app=app)[0]
+    yield Stop("settings-retire", f"{home}/settings/toolsets/{toolset.id}/retire/")

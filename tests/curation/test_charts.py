@@ -16,7 +16,7 @@ def rects(drawn: str) -> list[Element]:
 
 
 @pytest.mark.parametrize(
-    ("highest", "top"), [(0, 2), (1, 2), (2, 2), (3, 10), (10, 10), (11, 20), (999, 1000)]
+    ("highest", "top"), [(0, 2), (1, 2), (2, 2), (3, 4), (9, 10), (10, 10), (11, 20), (999, 1000)]
 )
 def test_the_axis_ends_at_a_round_number(highest: int, top: int) -> None:
     assert nice_ceiling(highest) == top

@@ -29,9 +29,14 @@ def url(app: App) -> str:
     return f"/apps/{app.name}/settings/ranking/"
 
 
-def constants(app: App, **changed: Any) -> dict[str, Any]:
+def in_use(app: App) -> RankingProfile:
     app.refresh_from_db()
-    now = {name: getattr(app.profile, name) for name in CONSTANTS}
+    assert app.profile is not None
+    return app.profile
+
+
+def constants(app: App, **changed: Any) -> dict[str, Any]:
+    now = {name: getattr(in_use(app), name) for name in CONSTANTS}
     return {name: "" if value is None else value for name, value in (now | changed).items()}
 
 
@@ -94,8 +99,8 @@ def test_a_saved_profile_is_the_next_version(app: App, admin: Client) -> None:
     answer = admin.post(url(app), to_save(preview))
 
     assert (answer.status_code, answer.headers["Location"]) == (302, url(app))
-    app.refresh_from_db()
-    assert (str(app.profile), app.profile.partial, app.profile.minimum) == ("default@2", 0.9, 0.5)
+    holds = in_use(app)
+    assert (str(holds), holds.partial, holds.minimum) == ("default@2", 0.9, 0.5)
     assert AuditEntry.objects.get(verb="profile.changed").actor == "ada"
     page = Page(admin.get(url(app)))
     assert page.texts("th", scope="row") == ["default@2 in use", "default@1"]
@@ -150,8 +155,8 @@ def test_the_second_of_two_admins_sees_what_holds(app: App, admin: Client) -> No
     assert "made default@2 meanwhile" in page.texts("div", role="alert")[0]
     assert "now 0.1" in page.texts("span", class_="was")
     assert admin.post(url(app), to_save(page)).status_code == 302
-    app.refresh_from_db()
-    assert (str(app.profile), app.profile.partial) == ("default@3", 0.9)
+    holds = in_use(app)
+    assert (str(holds), holds.partial) == ("default@3", 0.9)
 
 
 def test_saving_what_holds_is_no_version(app: App, admin: Client) -> None:
