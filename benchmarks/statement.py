@@ -38,7 +38,9 @@ def _heads(shape: Shape) -> str:
 
 
 def _similarity(shape: Shape) -> str:
-    return f"greatest(0::float8, -({shape.vector} <#> %(vector)b::vector)) AS similarity"
+    # greatest() alone would make 0 of an episode that has no vector yet
+    return f"""CASE WHEN {shape.vector} IS NOT NULL
+            THEN greatest(0::float8, -({shape.vector} <#> %(vector)b::vector)) END AS similarity"""
 
 
 def _text(shape: Shape) -> str:
