@@ -142,7 +142,7 @@ WITH asked AS MATERIALIZED (
 ), measured AS MATERIALIZED (
     SELECT h.*, {OUTCOME_WEIGHT} AS outcome_weight, {TOOLSET_RELATION} AS toolset,
         h.outcome = 'failure' OR h.recorded_outcome = 'failure' AS failed,
-        greatest(extract(epoch FROM %(now)s::timestamptz - h.completed_at)::float8, 0::float8)
+        greatest(date_part('epoch', %(now)s::timestamptz - h.completed_at), 0::float8)
             / 86400::float8 AS age_days,
         {similarity} AS similarity, {TEXT} AS text
     FROM scope h CROSS JOIN cur
