@@ -15,6 +15,7 @@ from curation.reading import history, reach, revisions
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.trace import read_moves
 from curation.views.episodes import asked_cursor
+from episodes.enums import State
 
 
 @require_safe
@@ -26,7 +27,7 @@ def show_trace(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
         "page": page,
         "moves": moves,
         "problems": [move for move in moves if move.stands_out],
-        **_around(request, "trace"),
+        **_around(request, "trace", page),
     }
     return render_page(request, "curation/episode.html", context)
 
@@ -41,7 +42,7 @@ def list_recalls(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
     context = {
         "page": page,
         "served": served,
-        **_around(request, "recalls"),
+        **_around(request, "recalls", page),
         **_turns(request, served),
     }
     return render_page(request, "curation/episode_recalls.html", context)
@@ -59,7 +60,7 @@ def compare_revisions(request: ConsoleRequest, episode_id: UUID) -> HttpResponse
     )
     if compared is None:
         raise Http404
-    context = {"page": page, "compared": compared, **_around(request, "revisions")}
+    context = {"page": page, "compared": compared, **_around(request, "revisions", page)}
     return render_page(request, "curation/episode_revisions.html", context)
 
 
@@ -73,7 +74,12 @@ def list_history(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
         target_id=str(page.head.id),
         cursor=asked_cursor(request),
     )
-    context = {"page": page, "acts": acts, **_around(request, "history"), **_turns(request, acts)}
+    context = {
+        "page": page,
+        "acts": acts,
+        **_around(request, "history", page),
+        **_turns(request, acts),
+    }
     return render_page(request, "curation/episode_history.html", context)
 
 
@@ -101,11 +107,12 @@ def _turns(request: ConsoleRequest, page: Page[Any]) -> dict[str, object]:
     }
 
 
-def _around(request: ConsoleRequest, tab: str) -> dict[str, object]:
+def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, object]:
     return {
         "tab": tab,
         "lessons": words.LESSONS,
         "toolsets": words.TOOLSETS,
+        "may_decide": request.seat.may(Right.DECIDE) and page.head.state == State.COMPLETED,
         "may_see_reach": request.seat.may(Right.SEE_REACH),
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),

@@ -35,11 +35,17 @@ from episodes.models import (
     Episode,
     Feedback,
     OutcomeEntry,
-    Tombstone,
 )
-from episodes.tombstones import key_id, subject_hash
 from memoryadmin.lib import clock
-from tests.factories import ACTOR, make_app, make_episode, make_session, make_steps, write
+from tests.factories import (
+    ACTOR,
+    make_app,
+    make_episode,
+    make_session,
+    make_steps,
+    make_tombstone,
+    write,
+)
 
 ANNA = Actor(name="anna", kind=ActorKind.MEMBER, role="reviewer")
 BEN = Actor(name="ben", kind=ActorKind.MEMBER, role="reviewer")
@@ -209,11 +215,7 @@ def test_an_open_episode_has_no_end_to_judge(app: App) -> None:
 
 def test_an_erased_subject_is_not_written_about(app: App) -> None:
     episode = make_unknown(app)
-    Tombstone.objects.create(
-        app=app,
-        subject_hash=subject_hash(app_id=app.id, user_id="user-1"),
-        key_id=key_id(),
-    )
+    make_tombstone(app, "user-1")
 
     with pytest.raises(SubjectErasedError):
         decide(episode)

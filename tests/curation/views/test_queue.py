@@ -223,3 +223,16 @@ def test_hostile_text_is_inert(app: App, reviewer: Client) -> None:
     assert "<script>alert" not in source
     assert "<img src=x" not in source
     assert "\u202e" not in source
+
+
+def test_an_episodes_own_page_leads_to_its_decision(app: App, viewer: Client) -> None:
+    episode = make_episode(app, outcome="success")
+    still_open = make_episode(app, outcome=None, final=False)
+    reviewer = sign_in(make_member(app, Role.REVIEWER))
+
+    def leads(client: Client, of: Episode) -> list[str]:
+        page = Page(client.get(f"/apps/{app.name}/episodes/{of.id}/"))
+        return [link["href"] for link in page.all("a", data_key="d")]
+
+    assert leads(reviewer, episode) == [f"/apps/{app.name}/queue/{episode.id}/"]
+    assert leads(reviewer, still_open) == leads(viewer, episode) == []

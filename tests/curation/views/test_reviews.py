@@ -16,7 +16,7 @@ from episodes.models import App, AuditEntry, Episode, Feedback, OutcomeEntry
 from memoryadmin.lib import clock
 from tests.curation.cast import make_member, member_client, sign_in
 from tests.curation.views.page import Page
-from tests.factories import ACTOR, make_app, make_episode
+from tests.factories import ACTOR, make_app, make_episode, make_tombstone
 
 HTMX = {"HX-Request": "true"}
 ACTS = ("decide", "accept", "undo")
@@ -355,4 +355,14 @@ def test_what_was_seen_cannot_be_left_out(reviewer: Client, episode: Episode) ->
 
     assert page.status == 422
     assert "The form was cut on its way." in page.text
+    assert outcome(episode) == ("unknown", None)
+
+
+def test_a_subject_who_was_erased_meanwhile_is_not_found(
+    app: App, reviewer: Client, episode: Episode
+) -> None:
+    sent = {**form_of(reviewer, episode, "decide"), "outcome": "failure", "reason": "As read."}
+    make_tombstone(app, "user-1")
+
+    assert reviewer.post(url(episode, "decide"), sent).status_code == 404
     assert outcome(episode) == ("unknown", None)
