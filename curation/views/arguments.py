@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -36,7 +39,8 @@ def edit_arguments(request: ConsoleRequest) -> HttpResponse:
     if request.method == "POST":
         demand(request, Right.ADMINISTER)
         return _change(request, RulesForm.read(request.POST))
-    return _render(request, list_arguments(member=request.seat.member))
+    lines = list_arguments(member=request.seat.member)
+    return _render(request, [_Line(line, line.rule, is_fixed=True) for line in lines])
 
 
 def _change(request: ConsoleRequest, form: RulesForm) -> HttpResponse:
@@ -62,34 +66,41 @@ def _change(request: ConsoleRequest, form: RulesForm) -> HttpResponse:
 
 
 def _again(request: ConsoleRequest, form: RulesForm, *, status: int) -> HttpResponse:
-    """Show what was typed, beside the rules as they are now."""
+    """Show what was typed, beside the rules as they are now; a new line can be typed on."""
     app = App.objects.get(pk=request.seat.app.pk)
     request.seat.member.app = app
     known = {
         (line.tool, line.argument): line for line in list_arguments(member=request.seat.member)
     }
-    lines = [
-        known.get((row.tool, row.argument)) or line_of(app, row.tool, row.argument)
-        for row in form.rows
-    ]
-    typed = [row.rule for row in form.rows]
-    return _render(request, lines, typed=typed, errors=form.errors, status=status)
+    lines = []
+    for row in form.rows:
+        line = known.pop((row.tool, row.argument), None)
+        shown = line or line_of(app, row.tool, row.argument)
+        lines.append(_Line(shown, row.rule, is_fixed=line is not None))
+    return _render(request, lines, errors=form.errors, status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the editor; `chosen`: the rule in its field. One that is fixed has its names."""
+
+    shown: ArgumentLine
+    chosen: str
+    is_fixed: bool
 
 
 def _render(
     request: ConsoleRequest,
-    lines: list[ArgumentLine],
+    lines: Sequence[_Line],
     *,
-    typed: list[str] | None = None,
-    errors: list[str] | None = None,
+    errors: Sequence[str] = (),
     status: int = 200,
 ) -> HttpResponse:
-    chosen = typed if typed is not None else [line.rule for line in lines]
     context = {
         "tab": "arguments",
-        "lines": list(zip(lines, chosen, strict=True)),
+        "lines": lines,
         "empty_lines": range(EMPTY_LINES),
-        "errors": errors or [],
+        "errors": errors,
         "rules": RULES,
         "counted": COUNTED,
         "seen": whitelist_state(request.seat.app),

@@ -141,7 +141,8 @@ def test_what_is_no_rule_comes_back_with_what_was_typed(
 
     assert page.status == 422
     assert told in page.texts("div", role="alert")[0]
-    assert tool in [e["value"] for e in page.all("input", name="tool")]
+    typed = [e["value"] for e in page.all("input", class_="input", name="tool")]
+    assert typed == [tool, "", "", ""]
     app.refresh_from_db()
     assert app.argument_whitelist == {"*": {"*": "code"}}
 
