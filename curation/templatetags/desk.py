@@ -7,7 +7,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from curation import words
-from curation.queue import Item, Term
+from curation.queue import Item, Term, Why
 from curation.queue_words import TERMS, WHY, term_said
 from curation.templatetags.console import icon
 from curation.templatetags.signs import badge
@@ -36,19 +36,19 @@ def why_badges(item: Item) -> SafeString:
 
 @register.simple_tag
 def why_signs(item: Item) -> SafeString:
-    """The same as signs, for a row of the list."""
+    """The same as signs, for a row of the list, where the user's rating has one of its own."""
     return format_html_join(
         "",
         '<span class="sign-fair" title="{}">{}</span>',
         (
             (word.label, icon(word.icon, word.label))
             for why, word in WHY.items()
-            if why in item.why and why not in _SAID
+            if why in item.why and why not in _SAID | {Why.DISPUTED}
         ),
     )
 
 
-_SAID = {"unknown", "unverified"}
+_SAID = {Why.UNKNOWN, Why.UNVERIFIED}
 
 
 @register.simple_tag
