@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
+from tests.browser.chromium import tab
 
-from tests.browser.chromium import PATH, chromium, tab
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
-pytestmark = pytest.mark.skipif(not PATH.exists(), reason="there is no Chromium")
 
-
-def test_page_works_under_the_content_security_policy(live_server: Any) -> None:
+def test_page_works_under_the_content_security_policy(live_server: Any, browser: Browser) -> None:
     said: list[str] = []
     asked: list[str] = []
 
-    with chromium() as browser, tab(browser) as page:
+    with tab(browser) as page:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))

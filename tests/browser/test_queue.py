@@ -135,6 +135,7 @@ def test_an_outcome_corrected_by_key_changes_the_next_search(
         assert story.agent.search() == story.corrected
 
         page.keyboard.press("u")
+        expect(page.locator(".decision input[name=reason]").first).to_be_focused()
         page.keyboard.press("Enter")
 
         expect(page.locator(".decision").first).to_contain_text("Taken back")
