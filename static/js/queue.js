@@ -22,17 +22,16 @@
     }
   });
 
-  // <details data-focuses>: its field, once it is open.
-  document.addEventListener(
-    "toggle",
-    (event) => {
-      const asks = event.target;
-      if (!(asks instanceof HTMLDetailsElement) || !asks.hasAttribute("data-focuses")) return;
-      const field = asks.open && asks.querySelector("input:not([type=hidden])");
-      if (field) focus(field);
-    },
-    true,
-  );
+  // <details data-focuses>: its field, as soon as it opens. Not on "toggle", which comes later: who
+  // presses Enter at once means this form.
+  document.addEventListener("click", (event) => {
+    const asks = event.target.closest("details[data-focuses] > summary")?.parentElement;
+    if (!asks || asks.open) return;
+    event.preventDefault();
+    asks.open = true;
+    const field = asks.querySelector("input:not([type=hidden])");
+    if (field) focus(field);
+  });
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
