@@ -11,7 +11,9 @@
   const isTyping = (target) =>
     target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
-  const isShown = (element) => element && element.getClientRects().length > 0;
+  // what is on its way out is not there any more
+  const isShown = (element) =>
+    element && element.getClientRects().length > 0 && !element.closest(".htmx-request");
 
   const press = (selector) => {
     const found = [...document.querySelectorAll(selector)].find(
