@@ -1,6 +1,6 @@
 """Deciding how an episode ended: a person's word, bound to what that person had before them.
 
-The effect is episodes/lifecycle.py's. This module owns who may say what: nobody decides on what
+The effect is episodes/lifecycle/'s. This module owns who may say what: nobody decides on what
 they have not seen, feedback is accepted as somebody's own word, and one takes back only one's own.
 """
 
@@ -19,9 +19,9 @@ from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import Outcome, OutcomeSource, Rating, State
-from episodes.head import lock_head
 from episodes.ingest.storable import Storable
 from episodes.lifecycle import Statement
+from episodes.lifecycle.head import lock_head
 from episodes.models import Episode, Feedback, OutcomeEntry
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock

@@ -21,7 +21,7 @@ from episodes.embedding.leases import Lease, back_off, lease_due, settle
 from episodes.embedding.outage import Outage, outage_of
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
-from episodes.head import lock_head
+from episodes.lifecycle.head import lock_head
 from episodes.models import (
     App,
     Episode,

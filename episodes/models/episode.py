@@ -75,7 +75,7 @@ class Episode(models.Model):
     """The narrow, updated head of an episode: what search, lists and rules need of it.
 
     The evidence lies in append-only revisions; `revision` is the one served. Written only by
-    episodes/lifecycle.py, together with the interval and entry rows that justify each value.
+    episodes/lifecycle/, together with the interval and entry rows that justify each value.
     `primary key (id, app_id)` in the database (migration 0002): unique within an app.
     """
 

@@ -1,4 +1,4 @@
-"""How an episode's head is derived from its rows. Used by lifecycle.py and nobody else."""
+"""How an episode's head is derived from its rows. Used by this package and nobody else."""
 
 from __future__ import annotations
 

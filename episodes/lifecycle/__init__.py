@@ -1,0 +1,30 @@
+"""The only writer of an episode's state. Every function is one transaction, under the head's row
+lock, with the entry, interval and audit rows that justify the new state.
+
+Whoever calls these owns the reason; search reads nothing but the head that they keep.
+"""
+
+from __future__ import annotations
+
+from episodes.lifecycle.blocks import block_episode, lift_block
+from episodes.lifecycle.evidence import (
+    complete_episode,
+    note_progress,
+    record_evidence,
+    serve_revision,
+)
+from episodes.lifecycle.head import lock_head
+from episodes.lifecycle.outcomes import Statement, retract_outcome, state_outcome
+
+__all__ = [
+    "Statement",
+    "block_episode",
+    "complete_episode",
+    "lift_block",
+    "lock_head",
+    "note_progress",
+    "record_evidence",
+    "retract_outcome",
+    "serve_revision",
+    "state_outcome",
+]

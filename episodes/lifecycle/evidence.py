@@ -1,0 +1,116 @@
+"""What a session brings: revisions, completion, and which revision is served."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from episodes import audit
+from episodes.audit import Actor
+from episodes.enums import BlockKind, IndexState, State
+from episodes.lifecycle.following import follow
+from episodes.lifecycle.head import (
+    SERVED_COLUMNS,
+    lock_head,
+    serve_if_ready,
+    show_revision,
+)
+from episodes.lifecycle.outcomes import Statement, append_statement
+from episodes.models import Block, Episode, EpisodeRevision
+from memoryadmin.lib import clock
+
+# What a caller may tell about a session later than its first checkpoint.
+DESCRIPTIVE_COLUMNS = ("agent_id", "task_id", "tags", "started_at")
+PROGRESS_COLUMNS = ("high_sequence", "high_n_events", "high_last_event_at", "last_activity_at")
+
+
+@transaction.atomic
+def record_evidence(
+    *,
+    head: Episode,
+    verb: str,
+    actor: Actor,
+    revision: EpisodeRevision | None = None,
+    statement: Statement | None = None,
+    held_reason: str | None = None,
+    completed_at: datetime | None = None,
+) -> Episode:
+    """Write what one session brought: a revision, a statement, a hold, the completion, or some.
+
+    `head` is locked by the caller. The first revision is shown at once (pending, found by text),
+    and so is one that follows while the shown one waits for its vector, too. Otherwise a later
+    one takes its place only when it has its vector; a held one never.
+    """
+    columns = ["n_revisions", *PROGRESS_COLUMNS]
+    if revision is not None:
+        revision.save(force_insert=True)
+        head.n_revisions = revision.revision
+        columns += DESCRIPTIVE_COLUMNS
+        is_waiting = head.index_state == IndexState.PENDING and held_reason is None
+        if revision.revision == 1 or is_waiting:
+            show_revision(head, revision)
+            columns += [*SERVED_COLUMNS, "revision"]
+    if statement is not None:
+        append_statement(head, statement, actor=actor)
+    if held_reason is not None:
+        Block.objects.create(
+            app_id=head.app_id,
+            episode_id=head.id,
+            user_id=head.user_id,
+            revision=head.n_revisions,
+            kind=BlockKind.HELD,
+            reason=held_reason,
+            opened_by=audit.SYSTEM.name,
+        )
+    if completed_at is not None and head.state == State.OPEN:
+        _set_completed(head, completed_at)
+        columns += ["state", "completed_at", "completed_at_clamped"]
+    head.save(update_fields=columns)
+    follow(
+        head,
+        actor=actor,
+        verb=verb,
+        reason=held_reason or "",
+        detail={"written_revision": head.n_revisions, "state": head.state},
+    )
+    return head
+
+
+def note_progress(*, head: Episode) -> None:
+    """Keep how far the session had got when that is all a write brought. `head` is locked.
+
+    No state changes, so nothing is recorded.
+    """
+    head.save(update_fields=PROGRESS_COLUMNS)
+
+
+@transaction.atomic
+def complete_episode(
+    *, episode: Episode, completed_at: datetime, actor: Actor, reason: str = ""
+) -> Episode:
+    """Close an open episode. A time in the future is brought back to now and marked."""
+    head = lock_head(app_id=episode.app_id, episode_id=episode.id)
+    if head.state == State.OPEN:
+        _set_completed(head, completed_at)
+        head.save(update_fields=["state", "completed_at", "completed_at_clamped"])
+        follow(head, actor=actor, verb="episode.completed", reason=reason)
+    return head
+
+
+@transaction.atomic
+def serve_revision(*, episode: Episode, revision: int, actor: Actor) -> Episode:
+    """Let the head follow a revision whose vector has just been written."""
+    head = lock_head(app_id=episode.app_id, episode_id=episode.id)
+    served = head.revision
+    # The shown revision becoming ready changes nothing that anybody decided.
+    if serve_if_ready(head, revision) and head.revision != served:
+        follow(head, actor=actor, verb="episode.revision_served")
+    return head
+
+
+def _set_completed(head: Episode, completed_at: datetime) -> None:
+    now = clock.now()
+    head.state = State.COMPLETED
+    head.completed_at = min(completed_at, now)
+    head.completed_at_clamped = completed_at > now
