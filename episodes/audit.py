@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -15,6 +15,8 @@ from episodes.exceptions import AuditOutsideTransactionError
 from episodes.models import App, AuditEntry, AuditPayload
 
 JSONObject = Mapping[str, object]
+
+BATCH = 1_000  # rows a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class Actor:
     sent_request_id: str = ""
     route: str = ""
     address_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one of several targets of an act."""
+
+    target_id: object
+    user_id: str | None = None
+    before: JSONObject | None = None
+    after: JSONObject | None = None
 
 
 SYSTEM = Actor(name="system", kind=ActorKind.SYSTEM)
@@ -55,30 +67,65 @@ def record(
     after: JSONObject | None = None,
 ) -> AuditEntry:
     """Append an audit entry and its erasable payload to the caller's transaction."""
+    [entry] = record_each(
+        actor=actor,
+        verb=verb,
+        target_kind=target_kind,
+        app=app,
+        reason=reason,
+        changes=[Change(target_id, user_id, before, after)],
+    )
+    return entry
+
+
+def record_each(
+    *,
+    actor: Actor,
+    verb: str,
+    target_kind: str,
+    app: App | None,
+    changes: Iterable[Change],
+    reason: str = "",
+) -> list[AuditEntry]:
+    """The same for one act on many things: an entry for each of them, written in batches."""
     if not transaction.get_connection().in_atomic_block:
         raise AuditOutsideTransactionError(verb)
+    entries, payloads = [], []
+    for change in changes:
+        canonical, salt = _canonical(actor, reason, change), secrets.token_bytes(16)
+        entry = AuditEntry(
+            app=app,
+            actor=actor.name[:200],
+            actor_kind=actor.kind,
+            role=actor.role,
+            key_prefix=actor.key_prefix,
+            verb=verb,
+            target_kind=target_kind,
+            target_id=str(change.target_id),
+            request_id=actor.request_id,
+            payload_digest=payload_digest(salt, canonical),
+        )
+        entries.append(entry)
+        payloads.append(
+            AuditPayload(
+                entry_id=entry.id,
+                app=app,
+                user_id=change.user_id,
+                salt=salt,
+                canonical=canonical,
+            )
+        )
+    AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
+    AuditPayload.objects.bulk_create(payloads, batch_size=BATCH)
+    return entries
+
+
+def _canonical(actor: Actor, reason: str, change: Change) -> str:
     payload: dict[str, object] = {
         "reason": reason,
-        "before": dict(before or {}),
-        "after": dict(after or {}),
+        "before": dict(change.before or {}),
+        "after": dict(change.after or {}),
     }
     if actor.sent_request_id:
         payload["sent_request_id"] = actor.sent_request_id
-    canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS).decode()
-    salt = secrets.token_bytes(16)
-    entry = AuditEntry.objects.create(
-        app=app,
-        actor=actor.name[:200],
-        actor_kind=actor.kind,
-        role=actor.role,
-        key_prefix=actor.key_prefix,
-        verb=verb,
-        target_kind=target_kind,
-        target_id=str(target_id),
-        request_id=actor.request_id,
-        payload_digest=payload_digest(salt, canonical),
-    )
-    AuditPayload.objects.create(
-        entry_id=entry.id, app=app, user_id=user_id, salt=salt, canonical=canonical
-    )
-    return entry
+    return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS).decode()

@@ -7,6 +7,7 @@ Whoever calls these owns the reason; search reads nothing but the head that they
 from __future__ import annotations
 
 from episodes.lifecycle.blocks import block_episode, lift_block
+from episodes.lifecycle.changes import block_episodes, lift_change
 from episodes.lifecycle.evidence import (
     complete_episode,
     note_progress,
@@ -19,8 +20,10 @@ from episodes.lifecycle.outcomes import Statement, retract_outcome, state_outcom
 __all__ = [
     "Statement",
     "block_episode",
+    "block_episodes",
     "complete_episode",
     "lift_block",
+    "lift_change",
     "lock_head",
     "note_progress",
     "record_evidence",

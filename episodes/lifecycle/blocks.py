@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,6 +10,7 @@ from django.db.models.functions import Greatest
 
 from episodes.audit import Actor
 from episodes.enums import BlockKind
+from episodes.lifecycle.changes import described
 from episodes.lifecycle.following import follow
 from episodes.lifecycle.head import lock_head, serve_if_ready
 from episodes.models import Block, Episode
@@ -42,7 +42,7 @@ def block_episode(
         reason=reason,
         opened_by=actor.name[:200],
     )
-    follow(head, actor=actor, verb="episode.blocked", reason=reason, detail=_described(block))
+    follow(head, actor=actor, verb="episode.blocked", reason=reason, detail=described(block))
     return block
 
 
@@ -59,14 +59,5 @@ def lift_block(*, block: Block, actor: Actor, reason: str = "") -> bool:
         return False
     if block.revision is not None:
         serve_if_ready(head, block.revision)
-    follow(head, actor=actor, verb="episode.lifted", reason=reason, detail=_described(block))
+    follow(head, actor=actor, verb="episode.lifted", reason=reason, detail=described(block))
     return True
-
-
-def _described(block: Block) -> dict[str, Any]:
-    return {
-        "kind": block.kind,
-        "change_id": str(block.change_id),
-        "block": str(block.id),
-        "blocked_revision": block.revision,
-    }

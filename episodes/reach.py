@@ -1,0 +1,274 @@
+"""Reach: where episodes were served, what those sessions wrote, and onwards, out of the recall log.
+
+One recursive statement walks in waves: a wave is every episode that was influenced for the first
+time, or earlier than known so far. Time decides what can have influenced what: only a recall before
+the last write of the session's episode, and from an episode only what was served after its own
+influence. Cycles end by themselves, because nobody is influenced earlier twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from memoryadmin.lib import clock
+
+MAX_DEPTH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedEpisode:
+    """`depth` 0: a root. `via`: the episodes one step nearer that its session had been given.
+
+    `exists` False: served, and since deleted or expired; then only id, depth and recalls are known.
+    `n_recalls`: times it was served (of those at the last depth not counted: nobody followed them).
+    """
+
+    episode_id: UUID
+    depth: int
+    via: tuple[UUID, ...]
+    reached_at: datetime | None
+    n_recalls: int
+    exists: bool
+    scope: str | None
+    user_id: str | None
+    session_id: str | None
+    outcome: str | None
+    outcome_source: str | None
+    recall_state: str | None
+    completed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAs:
+    """What a session was given first, as it was then."""
+
+    episode_id: UUID
+    revision: int
+    rank: int
+    outcome: str
+    outcome_source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An episode that a session wrote, and how that ended, as it is known now."""
+
+    episode_id: UUID
+    outcome: str
+    outcome_source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedSession:
+    """`session_id` None: searches of the subject that named no session; nothing follows from them."""
+
+    user_id: str
+    session_id: str | None
+    depth: int
+    recalls: int
+    first_recalled_at: datetime
+    first: ServedAs
+    ended: tuple[Ending, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Nodes by depth, then in the order in which they were reached; sessions by depth and time.
+
+    `withheld`: searches of the control arm that would have been given one of them and were not.
+    `cut`: the last depth was served, too, and is not followed.
+    """
+
+    nodes: Sequence[ReachedEpisode]
+    sessions: Sequence[ReachedSession]
+    withheld: int
+    cut: bool
+
+    @property
+    def episodes_by_depth(self) -> Mapping[int, int]:
+        return Counter(node.depth for node in self.nodes)
+
+    @property
+    def sessions_by_depth(self) -> Mapping[int, int]:
+        return Counter(session.depth for session in self.sessions)
+
+
+def read_reach(
+    *,
+    app_id: int,
+    roots: Sequence[UUID],
+    max_depth: int = MAX_DEPTH,
+    until: datetime | None = None,
+) -> Reach:
+    """Return the reach of `roots` inside one app, with what happened up to `until` (None: now).
+
+    Ids that the app never had are roots that do not exist and reach nothing.
+    """
+    values: dict[str, Any] = {
+        "app": app_id,
+        "roots": list(dict.fromkeys(roots)),
+        "max_depth": max_depth,
+        "until": until or "infinity",
+        "now": clock.now(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_STATEMENT, values)
+        columns = [column.name for column in cursor.description or ()]
+        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    [counts] = [row for row in rows if row["kind"] == "counts"]
+    return Reach(
+        nodes=[_node(row) for row in rows if row["kind"] == "episode"],
+        sessions=[_session(row) for row in rows if row["kind"] == "session"],
+        withheld=counts["n"],
+        cut=counts["is_there"],
+    )
+
+
+def _node(row: Mapping[str, Any]) -> ReachedEpisode:
+    return ReachedEpisode(
+        episode_id=row["id"],
+        depth=row["depth"],
+        via=tuple(row["ids"] or ()),
+        reached_at=row["at"],
+        n_recalls=row["n"],
+        exists=row["is_there"],
+        scope=row["scope"],
+        user_id=row["user_id"],
+        session_id=row["session_id"],
+        outcome=row["outcome"],
+        outcome_source=row["outcome_source"],
+        recall_state=row["recall_state"],
+        completed_at=row["completed_at"],
+    )
+
+
+def _session(row: Mapping[str, Any]) -> ReachedSession:
+    return ReachedSession(
+        user_id=row["user_id"],
+        session_id=row["session_id"],
+        depth=row["depth"],
+        recalls=row["n"],
+        first_recalled_at=row["at"],
+        first=ServedAs(
+            row["id"], row["revision"], row["rank"], row["outcome"], row["outcome_source"]
+        ),
+        ended=tuple(
+            Ending(*ending)
+            for ending in zip(row["ids"], row["outcomes"], row["sources"], strict=True)
+        ),
+    )
+
+
+# A wave's arrays are brought together by grouping, which is hashed whatever the planner expects of
+# arrays whose length it does not know; an anti join of two of them may be done row by row.
+# An aggregate stands in a lateral subquery, because a recursive term itself may hold none.
+_STATEMENT = """
+WITH RECURSIVE wave (depth, ids, since, seen, seen_since) AS (
+    SELECT 0, %(roots)s::uuid[],
+        array_fill('-infinity'::timestamptz, ARRAY[cardinality(%(roots)s::uuid[])]),
+        %(roots)s::uuid[],
+        array_fill('-infinity'::timestamptz, ARRAY[cardinality(%(roots)s::uuid[])])
+    UNION ALL
+    SELECT w.depth + 1, n.ids, n.since, w.seen || n.ids, w.seen_since || n.since
+    FROM wave w CROSS JOIN LATERAL (
+        SELECT array_agg(id) AS ids, array_agg(since) AS since
+        FROM (
+            SELECT id, min(since) AS since FROM (
+                SELECT e.id, h.recalled_at AS since, NULL::timestamptz AS known
+                FROM unnest(w.ids, w.since) AS p (id, since)
+                JOIN episodes_recallhit h ON h.app_id = %(app)s AND h.episode_id = p.id
+                    AND h.served AND h.recalled_at >= p.since
+                    AND h.recalled_at <= %(until)s::timestamptz
+                JOIN episodes_recall r ON r.app_id = %(app)s AND r.recalled_at = h.recalled_at
+                    AND r.id = h.recall_id
+                JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
+                    AND e.user_id = r.user_id AND e.session_id = r.session_id
+                    AND e.received_at <= %(until)s::timestamptz
+                    AND (e.state = 'open'
+                        OR h.recalled_at <= greatest(e.completed_at, e.last_activity_at))
+                UNION ALL
+                SELECT known.id, NULL, known.since
+                FROM unnest(w.seen, w.seen_since) AS known (id, since)
+            ) met
+            GROUP BY id HAVING min(since) < coalesce(min(known), 'infinity')
+        ) earlier
+    ) n
+    WHERE w.depth < %(max_depth)s AND n.ids IS NOT NULL
+), reached AS MATERIALIZED (
+    SELECT p.id, min(w.depth) AS depth, min(p.since) AS since
+    FROM wave w CROSS JOIN LATERAL unnest(w.ids, w.since) AS p (id, since) GROUP BY p.id
+), given AS MATERIALIZED (
+    SELECT p.id AS parent, p.depth, h.recall_id, h.recalled_at, h.rank, h.served, h.revision,
+        h.outcome, h.outcome_source, r.user_id, r.session_id
+    FROM reached p
+    JOIN episodes_recallhit h ON h.app_id = %(app)s AND h.episode_id = p.id
+        AND h.recalled_at >= p.since AND h.recalled_at <= %(until)s::timestamptz
+    JOIN episodes_recall r ON r.app_id = %(app)s AND r.recalled_at = h.recalled_at
+        AND r.id = h.recall_id
+    WHERE p.depth < %(max_depth)s
+), session AS MATERIALIZED (
+    SELECT user_id, session_id, min(depth) + 1 AS depth, count(DISTINCT recall_id) AS recalls,
+        min(recalled_at) AS recalled_at,
+        (array_agg(parent ORDER BY depth, recalled_at, rank))[1] AS parent,
+        (array_agg(revision ORDER BY depth, recalled_at, rank))[1] AS revision,
+        (array_agg(rank ORDER BY depth, recalled_at, rank))[1] AS rank,
+        (array_agg(outcome ORDER BY depth, recalled_at, rank))[1] AS outcome,
+        (array_agg(outcome_source ORDER BY depth, recalled_at, rank))[1] AS outcome_source
+    FROM given WHERE served GROUP BY user_id, session_id
+), visible AS MATERIALIZED (
+    SELECT %(now)s::timestamptz - make_interval(days => retention_days) AS from_then
+    FROM episodes_app WHERE id = %(app)s
+), written AS MATERIALIZED (
+    SELECT s.user_id, s.session_id, e.id, e.outcome, e.outcome_source, e.received_at,
+        CASE WHEN e.state = 'open' THEN 'infinity'
+            ELSE greatest(e.completed_at, e.last_activity_at) END AS ended_at,
+        coalesce(e.completed_at > (SELECT from_then FROM visible), true) AS is_there
+    FROM session s JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
+        AND e.user_id = s.user_id AND e.session_id = s.session_id
+        AND e.received_at <= %(until)s::timestamptz
+), ended AS MATERIALIZED (
+    SELECT user_id, session_id, array_agg(id ORDER BY received_at, id) AS ids,
+        array_agg(outcome ORDER BY received_at, id) AS outcomes,
+        array_agg(outcome_source ORDER BY received_at, id) AS sources
+    FROM written WHERE is_there GROUP BY user_id, session_id
+), nearest AS MATERIALIZED (
+    SELECT c.id, array_agg(DISTINCT g.parent) AS via
+    FROM given g
+    JOIN written w ON w.user_id = g.user_id AND w.session_id = g.session_id
+        AND g.recalled_at <= w.ended_at
+    JOIN reached c ON c.id = w.id AND c.depth = g.depth + 1
+    WHERE g.served GROUP BY c.id
+), times AS MATERIALIZED (
+    SELECT parent, count(*) FILTER (WHERE served) AS n FROM given GROUP BY parent
+)
+SELECT 'episode' AS kind, p.depth, p.id, v.via AS ids, nullif(p.since, '-infinity') AS at,
+    coalesce(t.n, 0) AS n, e.id IS NOT NULL AS is_there, e.scope, e.user_id, e.session_id,
+    e.outcome, e.outcome_source, e.recall_state, e.completed_at, NULL::int AS revision,
+    NULL::int AS rank, NULL::text[] AS outcomes, NULL::text[] AS sources
+FROM reached p
+LEFT JOIN nearest v ON v.id = p.id
+LEFT JOIN times t ON t.parent = p.id
+LEFT JOIN episodes_episode e ON e.app_id = %(app)s AND e.id = p.id
+    AND coalesce(e.completed_at > (SELECT from_then FROM visible), true)
+UNION ALL
+SELECT 'session', s.depth, s.parent, coalesce(d.ids, '{}'), s.recalled_at, s.recalls, true, NULL,
+    s.user_id, s.session_id, s.outcome, s.outcome_source, NULL, NULL, s.revision, s.rank,
+    coalesce(d.outcomes, '{}'), coalesce(d.sources, '{}')
+FROM session s LEFT JOIN ended d ON d.user_id = s.user_id AND d.session_id = s.session_id
+UNION ALL
+SELECT 'counts', 0, NULL, NULL, NULL,
+    (SELECT count(DISTINCT recall_id) FROM given WHERE NOT served),
+    EXISTS (SELECT FROM reached p JOIN episodes_recallhit h ON h.app_id = %(app)s
+        AND h.episode_id = p.id AND h.served AND h.recalled_at >= p.since
+        AND h.recalled_at <= %(until)s::timestamptz
+        WHERE p.depth = %(max_depth)s),
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+ORDER BY depth, at NULLS FIRST, user_id, session_id, id
+"""
