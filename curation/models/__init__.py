@@ -1,0 +1,19 @@
+from curation.models.incident import Incident, IncidentState, Severity, SourceKind
+from curation.models.incident_event import EventKind, IncidentEvent
+from curation.models.incident_link import IncidentLink, LinkKind
+from curation.models.incident_notice import IncidentHook, IncidentNotice
+from curation.models.incident_person import IncidentPerson
+
+__all__ = [
+    "EventKind",
+    "Incident",
+    "IncidentEvent",
+    "IncidentHook",
+    "IncidentLink",
+    "IncidentNotice",
+    "IncidentPerson",
+    "IncidentState",
+    "LinkKind",
+    "Severity",
+    "SourceKind",
+]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +11,12 @@ from django.db.models import Q
 
 from curation.recall_words import Fate
 from episodes import ranking
+from episodes.as_of import profile_then
 from episodes.models import (
     Block,
     Episode,
     EpisodeRevision,
     Member,
-    RankingProfile,
     Recall,
     RecallHit,
 )
@@ -35,12 +35,16 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """`goal` and `content` None: the revision is gone. `content`: as the agent read it."""
+    """`revision` None: it is gone. `content`: as the agent read it."""
 
     hit: RecallHit
-    goal: str | None
+    revision: EpisodeRevision | None
     content: str | None
     now: Now
+
+    @property
+    def goal(self) -> str | None:
+        return self.revision.goal if self.revision else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,49 +86,43 @@ def read_recall(*, member: Member, recall_id: UUID) -> RecallPage | None:
         ).order_by("rank")
     )
     profile = profile_then(recall)
-    heads, revisions = _evidence(member, recall, hits)
-    blocks: dict[UUID, list[str]] = {}
-    for episode_id, kind in Block.objects.filter(
-        app_id=recall.app_id, episode_id__in=[hit.episode_id for hit in hits], closed_at=None
-    ).values_list("episode_id", "kind"):
-        blocks.setdefault(episode_id, []).append(kind)
+    near = {(UUID(left["episode_id"]), left["revision"]) for left in recall.excluded}
+    given, revisions = read_given(member=member, hits=hits, also=near)
     return RecallPage(
         recall=recall,
-        given=[
-            _given(hit, heads.get(hit.episode_id), revisions, blocks.get(hit.episode_id, []))
-            for hit in hits
-        ],
+        given=given,
         left=[_left(stored, profile, revisions) for stored in recall.excluded],
         ended=_ended(member, recall),
         profile=profile,
     )
 
 
-def profile_then(recall: Recall) -> Profile:
-    """Return the constants that the recall was ranked by."""
-    name, _, version = recall.profile.rpartition("@")
-    row = RankingProfile.objects.get(app_id=recall.app_id, name=name, version=int(version))
-    of_the_row = {field.name: getattr(row, field.name) for field in fields(Profile)}
-    return Profile(
-        **of_the_row
-        | {
-            "minimum": recall.minimum,
-            "failure_threshold": recall.failure_threshold,
-            "window": recall.window,
-        }
-    )
-
-
 _Revisions = Mapping[tuple[UUID, int], EpisodeRevision]
 
 
+def read_given(
+    *, member: Member, hits: Sequence[RecallHit], also: Collection[tuple[UUID, int]] = ()
+) -> tuple[list[Given], _Revisions]:
+    """Return what was given as it was and as it stands now, and the revisions that may still be
+    seen, those `also` asked for among them. Three queries."""
+    named = {(hit.episode_id, hit.revision) for hit in hits} | set(also)
+    heads, revisions = _evidence(member, named)
+    blocks: dict[UUID, list[str]] = {}
+    for episode_id, kind in Block.objects.filter(
+        app_id=member.app_id, episode_id__in=[hit.episode_id for hit in hits], closed_at=None
+    ).values_list("episode_id", "kind"):
+        blocks.setdefault(episode_id, []).append(kind)
+    given = [
+        _given(hit, heads.get(hit.episode_id), revisions, blocks.get(hit.episode_id, []))
+        for hit in hits
+    ]
+    return given, revisions
+
+
 def _evidence(
-    member: Member, recall: Recall, hits: Sequence[RecallHit]
+    member: Member, named: Collection[tuple[UUID, int]]
 ) -> tuple[Mapping[UUID, Episode], _Revisions]:
     """Return what may still be seen of the episodes, and the revisions that were compared."""
-    named = {(hit.episode_id, hit.revision) for hit in hits} | {
-        (UUID(left["episode_id"]), left["revision"]) for left in recall.excluded
-    }
     heads = Episode.objects.visible_to(member).in_bulk([episode_id for episode_id, _ in named])
     wanted = Q()
     for episode_id, revision in named:
@@ -132,7 +130,7 @@ def _evidence(
             wanted |= Q(episode_id=episode_id, revision=revision)
     if not wanted:
         return heads, {}
-    revisions = EpisodeRevision.objects.filter(wanted, app_id=recall.app_id)
+    revisions = EpisodeRevision.objects.filter(wanted, app_id=member.app_id)
     return heads, {(one.episode_id, one.revision): one for one in revisions.defer("search")}
 
 
@@ -142,7 +140,7 @@ def _given(
     revision = revisions.get((hit.episode_id, hit.revision))
     return Given(
         hit=hit,
-        goal=revision.goal if revision else None,
+        revision=revision,
         content=_content(hit, revision) if revision else None,
         now=Now(head, _fates(hit, head, block_kinds), block_kinds),
     )

@@ -1,0 +1,423 @@
+"""What a search would have returned at a moment, and that this agrees with what it did return."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from episodes import lifecycle
+from episodes.as_of import AsOf, search_as_of
+from episodes.effective import REVIEW_SOURCES
+from episodes.embedding.pipeline import embed_due
+from episodes.lifecycle import Statement
+from episodes.models import (
+    App,
+    Block,
+    Episode,
+    EpisodeVector,
+    OutcomeEntry,
+    RankingProfile,
+    Recall,
+    RecallHit,
+)
+from episodes.recall import Filters
+from episodes.toolset_hash import Tool
+from episodes.toolsets import declare_toolset, retire_toolset
+from memoryadmin.lib import clock
+from memoryadmin.lib.jobs import without_doorbells
+from tests.episodes.asking import USER, ask
+from tests.factories import ACTOR, GOAL, make_app, make_episode, make_session, make_steps, write
+
+pytestmark = pytest.mark.django_db
+BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def app() -> App:
+    with clock.at(BEGAN - timedelta(days=1)):
+        return make_app()
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with without_doorbells():
+        yield
+
+
+def hour(n: float) -> datetime:
+    return BEGAN + timedelta(hours=n)
+
+
+def search_at(app: App, n: float, query: str = GOAL, **fields: Any) -> Recall:
+    with clock.at(hour(n)):
+        return Recall.objects.get(app=app, id=ask(app, query, **fields)["recall_id"])
+
+
+def episode_at(app: App, n: float, **members: Any) -> Episode:
+    with clock.at(hour(n)):
+        return make_episode(app, user_id=USER, embedded=True, **members)
+
+
+def state_at(n: float, episode: Episode, outcome: str, source: str = "reviewer") -> OutcomeEntry:
+    with clock.at(hour(n)):
+        return lifecycle.state_outcome(
+            episode=episode, statement=Statement(outcome, source), actor=ACTOR
+        )
+
+
+def block_at(n: float, episode: Episode, **members: Any) -> Block:
+    with clock.at(hour(n)):
+        return lifecycle.block_episode(episode=episode, kind="quarantine", actor=ACTOR, **members)
+
+
+def lift_at(n: float, block: Block) -> None:
+    with clock.at(hour(n)):
+        lifecycle.lift_block(block=block, actor=ACTOR)
+
+
+def returned(app: App, recall: Recall, n: float, *, now: float = 2_000) -> list[Any]:
+    with clock.at(hour(now)):
+        found = search_as_of(app=app, recall=recall, moment=hour(n))
+    return [one.id for one in found.returned]
+
+
+def test_what_came_later_was_not_there(app: App) -> None:
+    first = episode_at(app, 1, tools=["a"])
+    recall = search_at(app, 2)
+    second = episode_at(app, 3, tools=["b"])
+
+    assert returned(app, recall, 2) == [first.id]
+    assert returned(app, recall, 4) == [second.id, first.id]
+    assert returned(app, recall, 0.5) == []
+
+
+def test_blocks_are_read_as_intervals(app: App) -> None:
+    episode = episode_at(app, 1)
+    recall = search_at(app, 2)
+    block = block_at(3, episode)
+    lift_at(5, block)
+
+    found = [returned(app, recall, n) for n in (2, 3, 4, 5)]
+
+    assert found == [[episode.id], [], [], [episode.id]]
+
+
+def test_a_block_of_another_revision_blocks_nothing(app: App) -> None:
+    episode = episode_at(app, 1)
+    recall = search_at(app, 2)
+    block_at(3, episode, revision=2)
+
+    assert returned(app, recall, 4) == [episode.id]
+
+
+def test_outcomes_are_what_had_been_said(app: App) -> None:
+    episode = episode_at(app, 1, outcome="success")
+    recall = search_at(app, 2)
+    entry = state_at(3, episode, "failure")
+    with clock.at(hour(5)):
+        lifecycle.retract_outcome(entry=entry, actor=ACTOR)
+
+    def said(n: float) -> list[tuple[str, str | None, bool]]:
+        with clock.at(hour(9)):
+            found = search_as_of(app=app, recall=recall, moment=hour(n))
+        return [
+            (one.candidate.outcome, one.candidate.outcome_source, one.is_reviewed)
+            for one in [*found.returned, *found.left]
+        ]
+
+    assert said(2) == [("success", "tool", False)]
+    assert said(4) == [("failure", "reviewer", True)]
+    assert said(6) == [("success", "tool", False)]
+
+
+def test_a_superseded_revision_is_measured_by_a_vector_made_again(app: App) -> None:
+    def body(goal: str, tools: list[str]) -> dict[str, Any]:
+        return {"session_id": "s", "session": make_session(goal, steps=make_steps(tools))}
+
+    other = "Close the account of the customer who moved abroad."
+    for n, goal, tools in ((1, GOAL, ["a"]), (4, other, ["a", "b"])):
+        with clock.at(hour(n)):
+            write(app, user_id=USER, outcome="success", **body(goal, tools))
+            embed_due(app=app)
+    episode = Episode.objects.get(app=app, session_id="s")
+    recall = search_at(app, 5)
+    vectors = EpisodeVector.objects.filter(app=app, episode=episode)
+
+    with clock.at(hour(9)):
+        before = search_as_of(app=app, recall=recall, moment=hour(2))
+        after = search_as_of(app=app, recall=recall, moment=hour(6))
+
+    assert list(vectors.values_list("revision", flat=True)) == [2]
+    assert [(one.id, one.revision) for one in before.returned] == [(episode.id, 1)]
+    assert before.returned[0].candidate.similarity == pytest.approx(1.0, abs=1e-6)
+    assert after.returned == []
+
+
+def test_the_time_when_the_store_learned_of_the_end_counts(app: App) -> None:
+    with clock.at(hour(1)):
+        write(app, user_id=USER, final=False, outcome="success")
+        embed_due(app=app)
+    recall = search_at(app, 3)
+    with clock.at(hour(5)):
+        write(app, user_id=USER, outcome="success", completed_at=hour(2))
+    episode = Episode.objects.get(app=app)
+
+    assert episode.completed_at == hour(2)
+    assert [returned(app, recall, n) for n in (3, 4, 6)] == [[], [], [episode.id]]
+
+
+def test_toolsets_are_those_that_stood(app: App) -> None:
+    with clock.at(hour(0)):
+        declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version="v1")
+    episode_at(app, 1, toolset_version="v1")
+    recall = search_at(app, 2)
+    with clock.at(hour(3)):
+        retire_toolset(app=app, version="v1", actor=ACTOR)
+        declare_toolset(app=app, tools=[Tool(name="b")], actor=ACTOR, version="v2")
+
+    def relation(n: float) -> list[str]:
+        with clock.at(hour(9)):
+            found = search_as_of(app=app, recall=recall, moment=hour(n))
+        return [one.candidate.toolset for one in found.returned]
+
+    assert [relation(2), relation(4)] == [["current"], ["other"]]
+
+
+def test_retention_reaches_as_far_back_from_the_moment(app: App) -> None:
+    App.objects.filter(pk=app.pk).update(retention_days=10)
+    app.refresh_from_db()
+    episode = episode_at(app, 1)
+    recall = search_at(app, 2)
+
+    assert returned(app, recall, 200, now=200) == [episode.id]
+    assert returned(app, recall, 242, now=242) == []
+
+
+def test_what_has_expired_or_was_erased_is_counted_and_not_shown(app: App) -> None:
+    gone = episode_at(app, 1, tools=["a"])
+    kept = episode_at(app, 24, tools=["b"])
+    recall = search_at(app, 25)
+    App.objects.filter(pk=app.pk).update(retention_days=1)
+    app.refresh_from_db()
+
+    with clock.at(hour(26)):
+        own = search_as_of(app=app, recall=recall, moment=recall.recalled_at)
+        before = search_as_of(app=app, recall=recall, moment=hour(2))
+        now = search_as_of(app=app, recall=recall, moment=hour(26))
+
+    assert [(one.gone, one.is_exact) for one in (own, before, now)] == [
+        (1, True),
+        (1, False),
+        (0, False),
+    ]
+    assert [one.id for one in own.returned] == [kept.id]
+    assert gone.id not in {one.id for one in [*own.left, *before.returned, *before.left]}
+
+
+def test_other_subjects_and_apps_are_never_asked(app: App) -> None:
+    recall = search_at(app, 2)
+    with clock.at(hour(1)):
+        make_episode(app, user_id="user-10", embedded=True)
+        make_episode(make_app(), user_id=USER, embedded=True)
+
+    assert returned(app, recall, 3) == []
+
+
+def test_a_search_without_its_vector_is_asked_so_again(app: App) -> None:
+    episode_at(app, 1)
+    App.objects.filter(pk=app.pk).update(generation=None)
+    recall = search_at(app, 2)
+
+    with clock.at(hour(3)):
+        found = search_as_of(app=app, recall=recall, moment=hour(3))
+
+    assert recall.degraded
+    assert [one.candidate.similarity for one in found.returned] == [None]
+    assert not found.without_similarity
+
+
+def test_vectors_that_nobody_makes_any_more_are_said_to_be_missing(app: App) -> None:
+    episode_at(app, 1)
+    recall = search_at(app, 2)
+    assert app.generation is not None
+    app.generation.name = "http:another:1536"
+    app.generation.save(update_fields=["name"])
+
+    with clock.at(hour(3)):
+        found = search_as_of(app=app, recall=recall, moment=hour(2))
+
+    assert found.without_similarity
+
+
+FILTERS = (
+    Filters(outcome=("success", "partial")),
+    Filters(min_review="reviewed"),
+    Filters(tool="b"),
+    Filters(error="E_CODE"),
+    Filters(issue_type="refund", tags=("vip",)),
+    Filters(since=BEGAN + timedelta(hours=20), until=BEGAN + timedelta(hours=90)),
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_agrees_with_the_log_whatever_came_after(app: App, seed: int) -> None:
+    drawn = random.Random(seed)  # noqa: S311  (no secret)
+    profile = RankingProfile.objects.create(
+        app=app, version=2, max_results=drawn.choice((2, 4)), window=drawn.choice((6, 20_000))
+    )
+    App.objects.filter(pk=app.pk).update(profile=profile)
+    _live(app, drawn, hours=120)
+
+    app.refresh_from_db()
+    recalls = list(Recall.objects.filter(app=app).order_by("recalled_at"))
+    with clock.at(hour(1_000)):
+        found = [search_as_of(app=app, recall=one, moment=one.recalled_at) for one in recalls]
+
+    assert len(recalls) > 20
+    assert [_shown(one) for one in found] == [_logged(one) for one in recalls]
+    assert [(one.candidates, one.gone) for one in found] == [(one.candidates, 0) for one in recalls]
+    assert [one.is_cut for one in found] == [one.mode == "approximate" for one in recalls]
+    assert sum(one.n_hits for one in recalls) > 10
+
+
+def _shown(found: AsOf) -> list[tuple[Any, ...]]:
+    return [
+        (
+            one.id,
+            one.revision,
+            one.content_hash,
+            one.candidate.outcome,
+            one.candidate.outcome_source,
+            one.is_reviewed,
+            one.candidate.toolset,
+            one.candidate.similarity is None,
+            pytest.approx(one.factors.score, abs=1e-6),
+        )
+        for one in found.returned
+    ]
+
+
+def _logged(recall: Recall) -> list[tuple[Any, ...]]:
+    return [
+        (
+            hit.episode_id,
+            hit.revision,
+            hit.content_hash,
+            hit.outcome,
+            hit.outcome_source,
+            hit.reviewed,
+            hit.toolset,
+            hit.similarity is None,
+            hit.score,
+        )
+        for hit in RecallHit.objects.filter(app_id=recall.app_id, recall_id=recall.id).order_by(
+            "rank"
+        )
+    ]
+
+
+def _live(app: App, drawn: random.Random, *, hours: int) -> None:
+    """An act an hour: sessions written and written again, judged, blocked, lifted, searched for."""
+    with clock.at(hour(-1)):
+        declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version="v0")
+    for n in range(hours):
+        with clock.at(hour(n)):
+            drawn.choice((_write, _write, _correct, _block_or_lift, _redeclare, _search, _search))(
+                app, drawn, n
+            )
+        if drawn.random() < 0.7:
+            with clock.at(hour(n + 0.5)):
+                embed_due(app=app)
+
+
+def _write(app: App, drawn: random.Random, n: int) -> None:
+    goals = (GOAL, "Refund invoice 8813 which was paid twice", "Close the account ACC-9")
+    tools = drawn.choice((["a"], ["a", "b"], ["b", "c"]))
+    steps = make_steps(tools, error=drawn.choice((None, None, "E_CODE")))
+    write(
+        app,
+        user_id=USER,
+        session_id=f"s-{drawn.randrange(12)}",
+        final=drawn.random() < 0.7,
+        may_verify=drawn.random() < 0.5,
+        sequence=n + 1,
+        outcome=drawn.choice(("success", "partial", "failure", "unknown", None)),
+        completed_at=drawn.choice((None, hour(n - 3))),
+        issue_type="refund",
+        tags=("vip",),
+        toolset_version=f"v{drawn.randrange(3)}",
+        session={"goal": drawn.choice(goals), "steps": steps},
+    )
+
+
+def _some_episode(app: App, drawn: random.Random) -> Episode | None:
+    episodes = list(Episode.objects.filter(app=app, revision__gte=1).order_by("id"))
+    return drawn.choice(episodes) if episodes else None
+
+
+def _correct(app: App, drawn: random.Random, n: int) -> None:
+    episode = _some_episode(app, drawn)
+    if episode is None:
+        return
+    entries = OutcomeEntry.objects.filter(app=app, episode=episode, source__in=REVIEW_SOURCES)
+    retracted = entries.filter(retracts__isnull=False).values("retracts")
+    last = entries.filter(retracts__isnull=True).exclude(id__in=retracted).order_by("seq").last()
+    if last is not None and drawn.random() < 0.4:
+        lifecycle.retract_outcome(entry=last, actor=ACTOR)
+        return
+    lifecycle.state_outcome(
+        episode=episode,
+        statement=Statement(
+            drawn.choice(("success", "failure", "escalated")),
+            drawn.choice(("reviewer", "resolution", "user_feedback")),
+        ),
+        actor=ACTOR,
+    )
+
+
+def _block_or_lift(app: App, drawn: random.Random, n: int) -> None:
+    standing = Block.objects.filter(app=app, closed_at=None).order_by("opened_at", "id").first()
+    if standing is not None and drawn.random() < 0.6:
+        lifecycle.lift_block(block=standing, actor=ACTOR)
+        return
+    episode = _some_episode(app, drawn)
+    if episode is not None:
+        revision = drawn.choice((None, episode.revision, episode.n_revisions))
+        lifecycle.block_episode(episode=episode, kind="held", actor=ACTOR, revision=revision)
+
+
+def _redeclare(app: App, drawn: random.Random, n: int) -> None:
+    version = f"v{drawn.randrange(3)}"
+    declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version=version)
+    if drawn.random() < 0.5:
+        retire_toolset(app=app, version=version, actor=ACTOR)
+
+
+def _search(app: App, drawn: random.Random, n: int) -> None:
+    ask(
+        app,
+        drawn.choice((GOAL, "refund invoice 8813", "E_CODE", "close account ACC-9")),
+        session_id=f"s-{drawn.randrange(12)}",
+        toolset_version=drawn.choice(("", "v1")),
+        include_failures=drawn.random() < 0.3,
+        filters=drawn.choice((*FILTERS, *([Filters()] * 8))),
+        limit=drawn.choice((None, 1)),
+    )
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_it_asks_as_much_for_many_candidates_as_for_one(app: App, n: int) -> None:
+    for number in range(n):
+        episode_at(app, number / 100, tools=[f"t{number}"])
+    recall = search_at(app, 2)
+
+    with CaptureQueriesContext(connection) as asked:
+        assert len(returned(app, recall, 3)) == min(n, 2)
+
+    assert len(asked) == 7
