@@ -1,3 +1,5 @@
+from curation.models.containment import Containment, Extent
+from curation.models.flag import Flag, FlagReason, FoundIn
 from curation.models.incident import Incident, IncidentState, Severity, SourceKind
 from curation.models.incident_event import EventKind, IncidentEvent
 from curation.models.incident_link import IncidentLink, LinkKind
@@ -5,7 +7,12 @@ from curation.models.incident_notice import IncidentHook, IncidentNotice
 from curation.models.incident_person import IncidentPerson
 
 __all__ = [
+    "Containment",
     "EventKind",
+    "Extent",
+    "Flag",
+    "FlagReason",
+    "FoundIn",
     "Incident",
     "IncidentEvent",
     "IncidentHook",
