@@ -23,6 +23,24 @@
     return Boolean(found);
   };
 
+  const standAt = (row) => {
+    row.classList.add("is-at");
+    const link = row.querySelector("[data-row-link]") ?? row.querySelector("a");
+    link?.focus({ preventScroll: true });
+    return link;
+  };
+
+  // An answer that was on its way replaces the rows: whoever stands at one goes on standing there.
+  let left = null;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    left = event.detail.target.querySelector("[data-walk] > .is-at[id]")?.id ?? left;
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    const row = left && document.getElementById(left);
+    left = null;
+    if (row && !document.querySelector("[data-walk] > .is-at")) standAt(row);
+  });
+
   // Rows and steps: j and k walk along [data-walk], o or Enter opens the first link of a row.
   const walk = (by) => {
     const rows = [...document.querySelectorAll("[data-walk] > *")].filter(isShown);
@@ -30,10 +48,8 @@
     const at = rows.findIndex((row) => row.classList.contains("is-at"));
     const next = rows[Math.min(Math.max(at + by, 0), rows.length - 1)];
     rows[at]?.classList.remove("is-at");
-    next.classList.add("is-at");
     next.scrollIntoView({ block: "nearest" });
-    const link = next.querySelector("[data-row-link]") ?? next.querySelector("a");
-    link?.focus({ preventScroll: true });
+    const link = standAt(next);
     // <ol data-walk="opens">: what is walked to opens beside the list
     if (next.parentElement.dataset.walk === "opens") link?.click();
   };
