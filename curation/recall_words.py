@@ -11,6 +11,7 @@ EXCLUSIONS = {
     "below_minimum": "Not near enough",
     "failure_below_threshold": "A failure, and not near enough for one",
     "same_procedure": "Did the same as one that was served, and ended alike",
+    "own_copy": "The subject's own episode, of which it is a copy, stands for it",
     "cap": "Something better took its place",
 }
 ARMS = {

@@ -1,4 +1,4 @@
-"""The recall rule of product.md §3 as plain arithmetic. Pure; episodes/search.py says it in SQL.
+"""The recall rule of product.md §3 as plain arithmetic. Pure; episodes/search/ says it in SQL.
 
 The SQL is what answers. This is the rule in a form that can be read, previewed over past recalls
 and tested factor by factor; a test holds the two together.
@@ -129,6 +129,8 @@ class Candidate:
     age_days: float
     completed_at: datetime
     procedure_key: str
+    scope: str = "user"
+    carries_own_wording: bool = False  # an org row, and the words are the searcher's
 
 
 def choose(
@@ -138,7 +140,10 @@ def choose(
     limit: int,
     include_failures: bool = False,
 ) -> list[tuple[Candidate, Factors]]:
-    """Return what is served, best first: at most one of a procedure and outcome, and `limit`."""
+    """Return what is served, best first: at most one of a procedure and outcome, and `limit`.
+
+    A subject's own episode beats the copy that the organisation has of it.
+    """
     weighed = [(one, _weigh(profile, one)) for one in candidates]
     eligible = [
         (one, factors)
@@ -151,6 +156,12 @@ def choose(
             recorded_outcome=one.recorded_outcome,
             include_failures=include_failures,
         )
+    ]
+    own = {one.procedure_key for one, _ in eligible if one.scope == "user"}
+    eligible = [
+        (one, factors)
+        for one, factors in eligible
+        if not (one.carries_own_wording and one.procedure_key in own)
     ]
     eligible.sort(key=lambda pair: _order(*pair), reverse=True)
     best: dict[tuple[str, str], tuple[Candidate, Factors]] = {}

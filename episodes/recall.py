@@ -12,7 +12,7 @@ import orjson
 from psycopg.types.numeric import Int8
 
 from episodes import search as statement
-from episodes.enums import Arm, RecallMode, Scope
+from episodes.enums import Arm, RecallMode
 from episodes.ingest.storable import Storable
 from episodes.keys import Caller
 from episodes.query import Query, read_query
@@ -99,7 +99,8 @@ def search(*, caller: Caller, request: SearchRequest, request_id: str) -> dict[s
     rows = statement.run(
         vector=query.vector,
         log=not request.dry_run,
-        filters=statement.asked_filters(values),
+        scope=request.scope,
+        generation=caller.generation,
         parameters=values,
     )
     found = [row for row in rows if row["id"] is not None]
@@ -153,10 +154,9 @@ def parameters(
         **own_session,  # a run is no precedent of itself
         **{name: getattr(profile, name) for name in statement.CONSTANTS},
         "app": Int8(caller.app_id),
-        # Nothing is shared with the organisation yet: its scope holds no rows.
         "subject_hash": hashed,
         "subject_lock": Int8(lock_id(hashed)),
-        "subject": None if request.scope == Scope.ORG else request.user_id,
+        "subject": request.user_id,
         "now": now,
         "cutoff": now - timedelta(days=caller.retention_days),
         "window": Int8(profile.window),
@@ -190,7 +190,7 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
     memory: dict[str, object] = {
         "episode_id": row["id"],
         "revision": row["revision"],
-        "scope": Scope.USER,
+        "scope": row["scope"],
         "author": AUTHOR,
         "timestamp": row["completed_at"],
         "outcome": row["outcome"],
@@ -205,7 +205,7 @@ def _memory(row: dict[str, Any], *, with_content: bool) -> dict[str, object]:
             outcome=row["outcome"],
             outcome_source=row["outcome_source"],
             completed_at=row["completed_at"],
-            scope=Scope.USER,
+            scope=row["scope"],
             goal=row["goal"],
             steps=row["steps"],
             resolution=row["resolution"],

@@ -65,7 +65,7 @@ def render_memory(
     known = outcome_source in _VERIFIED and outcome != "unknown"
     parts = [_standing(outcome, outcome_source), f'goal="{_shown(goal, _MAX_GOAL)}"']
     if scope == "org":
-        parts.append("from the organisation's shared episodes")
+        parts.append("organisation precedent, shared without names")
     after: list[str] = []
     if outcome == "unknown":
         # Resolution and lesson say what works, and nobody knows whether it did.

@@ -1,7 +1,7 @@
 """Declaring which tools an agent has now, and retiring what it has no longer.
 
 *Current* is a set per app and agent, so that a rolling deployment does not retire itself: what was
-declared, is not retired and was used within a week (episodes/search.py reads it that way).
+declared, is not retired and was used within a week (episodes/search/ reads it that way).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memoryadmin.lib import clock
 
 __all__ = ["UnknownToolsetError", "declare_toolset", "kind_of", "retire_toolset"]
 
-# Out of use for so long, a toolset is no longer current (episodes/search.py reads it so).
+# Out of use for so long, a toolset is no longer current (episodes/search/ reads it so).
 USE = timedelta(days=7)
 
 

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, JsonResponse
 
+from episodes.search.org_index import missing_org_indexes
 from memoryadmin.celery import app as celery
 from memoryadmin.lib import clock
 
@@ -34,6 +35,7 @@ def _check_database() -> dict[str, Any]:
         "broker": "unknown",
         "pending_embeddings": None,
         "oldest_pending_seconds": None,
+        "missing_org_indexes": None,
     }
     try:
         with connection.cursor() as cursor:
@@ -45,12 +47,17 @@ def _check_database() -> dict[str, Any]:
                 return found
             cursor.execute("SELECT count(*), min(created_at) FROM episodes_pendingembedding")
             pending, oldest = cursor.fetchone() or (0, None)
+        unindexed = missing_org_indexes()
     except (DatabaseError, psycopg.Error):
         # the next request gets a fresh connection
         connection.close()
         return found
     waited = max((clock.now() - oldest).total_seconds(), 0.0) if oldest else 0.0
-    return found | {"pending_embeddings": pending, "oldest_pending_seconds": round(waited, 1)}
+    return found | {
+        "pending_embeddings": pending,
+        "oldest_pending_seconds": round(waited, 1),
+        "missing_org_indexes": unindexed,
+    }
 
 
 @cache

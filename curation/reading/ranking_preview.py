@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from episodes.enums import Scope
 from episodes.models import App, EpisodeRevision, Member, RankingProfile, Recall, RecallHit
 from episodes.ranking import Candidate, Profile, choose
 
@@ -174,12 +175,19 @@ class _Then:
         given = [
             {
                 "episode_id": hit.episode_id,
+                "scope": hit.scope,
+                "reason": None,
                 **{name: getattr(hit, name) for name in _LOGGED},
             }
             for hit in hits
         ]
         left = [
-            {"episode_id": UUID(stored["episode_id"]), **{name: stored[name] for name in _LOGGED}}
+            {
+                "episode_id": UUID(stored["episode_id"]),
+                "scope": stored.get("scope", Scope.USER),  # of old, all were
+                "reason": stored["reason"],
+                **{name: stored[name] for name in _LOGGED},
+            }
             for stored in self.recall.excluded
         ]
         found = []
@@ -201,6 +209,8 @@ class _Then:
             age_days=logged["age_days"],
             completed_at=self.recall.recalled_at - timedelta(days=logged["age_days"]),
             procedure_key=revision.procedure_key,
+            scope=logged["scope"],
+            carries_own_wording=logged["reason"] == "own_copy",
         )
 
     def text_under(self, profile: Profile, one: Candidate, revision: EpisodeRevision) -> float:

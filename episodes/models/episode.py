@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from episodes.models.access import Member
 
 IDENTITY_IS_FIXED = """
-    IF (NEW.id, NEW.app_id, NEW.scope, NEW.user_id, NEW.session_id, NEW.episode_key)
+    IF (NEW.id, NEW.app_id, NEW.scope, NEW.user_id, NEW.session_id, NEW.episode_key,
+        NEW.wording_hash)
        IS DISTINCT FROM
-       (OLD.id, OLD.app_id, OLD.scope, OLD.user_id, OLD.session_id, OLD.episode_key)
+       (OLD.id, OLD.app_id, OLD.scope, OLD.user_id, OLD.session_id, OLD.episode_key,
+        OLD.wording_hash)
     THEN
         RAISE EXCEPTION 'the identity of an episode never changes'
             USING ERRCODE = 'restrict_violation';
@@ -85,6 +87,9 @@ class Episode(models.Model):
     user_id = models.CharField(max_length=256, null=True)
     session_id = models.CharField(max_length=256, null=True)
     episode_key = models.CharField(max_length=256, default="", blank=True)
+    # Whose words an org row carries: that subject's keyed hash (episodes/tombstones.py), by which an
+    # erasure finds it and nobody is found from it. Null where nobody's wording was taken over.
+    wording_hash = models.BinaryField(max_length=32, null=True)
     # Which door it came through: a session, the lifecycle API, a promotion, an import.
     origin = models.CharField(max_length=16, default="session")
 
@@ -148,6 +153,10 @@ class Episode(models.Model):
                 name="episodes_episode_subject_fits_scope",
             ),
             models.CheckConstraint(
+                condition=Q(wording_hash__isnull=True) | Q(scope=Scope.ORG),
+                name="episodes_episode_wording_only_in_org",
+            ),
+            models.CheckConstraint(
                 condition=Q(user_id__isnull=True) | ~Q(user_id=""),
                 name="episodes_episode_user_not_empty",
             ),
@@ -190,7 +199,7 @@ class Episode(models.Model):
             ),
         ]
         indexes = [
-            # Search, scope user: a subject's newest eligible episodes (episodes/search.py), and
+            # Search, scope user: a subject's newest eligible episodes (episodes/search/), and
             # every listing by subject.
             models.Index(
                 F("app"),
@@ -201,7 +210,13 @@ class Episode(models.Model):
                     scope=Scope.USER, state=State.COMPLETED, recall_state=RecallState.RECALLABLE
                 ),
             ),
-            # Search, scope org: filter-only plans and counts of what an app shares.
+            # Erasure: the org rows that carry a subject's wording.
+            models.Index(
+                fields=["app", "wording_hash"],
+                name="episode_of_wording",
+                condition=Q(wording_hash__isnull=False),
+            ),
+            # Search, scope org: what an app shares, counted and newest first.
             models.Index(
                 F("app"),
                 F("completed_at").desc(),

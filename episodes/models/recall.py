@@ -55,8 +55,8 @@ class Recall(models.Model):
     candidates = models.PositiveIntegerField()
     n_hits = models.PositiveSmallIntegerField()
     # The best that were not served, with what they would be weighed by under another profile:
-    # [{"episode_id", "revision", "reason", "similarity", "text", "outcome", "outcome_source",
-    # "toolset", "age_days", "score"}].
+    # [{"episode_id", "scope", "revision", "reason", "similarity", "text", "outcome",
+    # "outcome_source", "toolset", "age_days", "score"}].
     excluded = models.JSONField(default=list)
     key_prefix = models.CharField(max_length=16, default="", blank=True)
     request_id = models.CharField(max_length=64, default="", blank=True)

@@ -27,6 +27,7 @@ from episodes.models import (
     Recall,
     Tombstone,
 )
+from episodes.tombstones import subject_hash
 from memoryadmin.lib import clock, ids
 from tests.factories import make_app, make_episode
 
@@ -100,6 +101,19 @@ def test_an_org_row_has_neither(app: App) -> None:
         Episode.objects.create(app=app, scope="org", user_id="u", session_id=None)
     with refused("subject_fits_scope"):
         Episode.objects.create(app=app, scope="org", user_id=None, session_id="s")
+
+
+def test_only_an_org_row_carries_somebodys_wording(app: App, episode: Episode) -> None:
+    hashed = subject_hash(app_id=app.id, user_id="u")
+    with refused("wording_only_in_org"):
+        Episode.objects.create(app=app, user_id="u", session_id="s", wording_hash=hashed)
+
+    shared = Episode.objects.create(app=app, scope="org", wording_hash=hashed)
+
+    with refused("identity"):
+        Episode.objects.filter(id=shared.id).update(wording_hash=None)
+    with refused("identity"):
+        Episode.objects.filter(id=shared.id).update(wording_hash=b"somebody else's")
 
 
 def test_an_empty_user_is_no_user(app: App) -> None:

@@ -107,7 +107,7 @@ def test_the_date_is_of_utc() -> None:
 
 
 def test_an_org_episode_says_so() -> None:
-    assert " | from the organisation's shared episodes | " in rendered(scope="org")
+    assert " | organisation precedent, shared without names | " in rendered(scope="org")
 
 
 HOSTILE = [

@@ -30,6 +30,7 @@ def test_ready_when_nothing_is_missing(db: None) -> None:
             "broker": "ok",
             "pending_embeddings": 0,
             "oldest_pending_seconds": 0.0,
+            "missing_org_indexes": [],
         },
     )
 

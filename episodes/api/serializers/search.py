@@ -35,7 +35,13 @@ from episodes.ingest.names import NAME_LENGTH
 from episodes.recall import BOTH, Filters, SearchRequest
 
 SEARCHED_SCOPES = (*Scope.values, BOTH)
-EXCLUSION_REASONS = ("failure_below_threshold", "cap", "below_minimum", "same_procedure")
+EXCLUSION_REASONS = (
+    "failure_below_threshold",
+    "cap",
+    "below_minimum",
+    "same_procedure",
+    "own_copy",
+)
 
 
 class QueryField(TextField):
@@ -118,6 +124,7 @@ class MemorySerializer(serializers.Serializer[Any]):
 
 class ExcludedSerializer(serializers.Serializer[Any]):
     episode_id = serializers.UUIDField()
+    scope = serializers.ChoiceField(choices=Scope.choices)
     revision = serializers.IntegerField()
     reason = serializers.ChoiceField(choices=EXCLUSION_REASONS)
     similarity = serializers.FloatField(allow_null=True)

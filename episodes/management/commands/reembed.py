@@ -11,6 +11,7 @@ from episodes.embedding.generations import current_generation
 from episodes.embedding.reembed import PATIENCE, Progress, ReembedStalledError, reembed_app
 from episodes.enums import ActorKind
 from episodes.models import App
+from episodes.search.org_index import ensure_org_index
 
 ACTOR = Actor(name="reembed", kind=ActorKind.COMMAND)
 
@@ -39,6 +40,11 @@ class Command(BaseCommand):
             if not apps:
                 raise CommandError(f"there is no app {app}")
         generation = current_generation()
+        if not ensure_org_index(generation):
+            self.stderr.write(
+                f"{generation.name}: no index of what is shared could be made; search in the scope "
+                "org is slow until the owner of the tables runs migrate"
+            )
         stalled = []
         for each in apps:
             try:

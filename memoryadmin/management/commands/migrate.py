@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections, transaction
 
+from episodes.search.org_index import ensure_org_indexes
 from memoryadmin import queue_schema, roles, server_check
 
 _LOCK = 0x6D656D6F  # "memo"; two programs that start at once migrate one after the other
@@ -30,8 +31,16 @@ class Command(migrate.Command):
             try:
                 _prepare(options["database"])
                 super().handle(*args, **options)
+                _index(cursor)
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
+def _index(cursor: Any) -> None:
+    """A migration cannot know which generations of vectors there are."""
+    cursor.execute("SELECT to_regclass('episodes_vectorgeneration') IS NOT NULL")
+    if cursor.fetchone() == (True,):
+        ensure_org_indexes()
 
 
 def _prepare(alias: str) -> None:

@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from episodes.embedding.generations import GenerationMismatchError, refuse_mismatch
+from episodes.search.org_index import ensure_org_indexes
 from memoryadmin import assets, dsn
 from memoryadmin.demo.start import start_demo
 from memoryadmin.supervisor import Program, Supervisor
@@ -38,6 +39,7 @@ class Command(BaseCommand):
             _await_port(port)
             call_command("migrate", verbosity=0, interactive=False)
             _check_embedder()
+            ensure_org_indexes()
             assets.collect_if_changed()
             address = f"http://{HOST}:{port}"
             greeting = ""

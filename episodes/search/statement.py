@@ -1,0 +1,153 @@
+"""The search statement: eligible, measured, ranked, logged and fetched in one round trip.
+
+Scope and eligibility are predicates inside it, never a filter after ranking. Every constant is a
+float8 parameter (numeric costs two to three times as much), the tsquery is built once, ids are
+ranked first and the wide columns fetched for the winners only. docs/architecture.md has the
+figures behind its shape; episodes/ranking.py says the same rule as plain arithmetic.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+from episodes.search import sources
+from episodes.search.filters import REVISION_FILTERS, narrowing
+from episodes.search.log import log_rows
+from episodes.search.rule import (
+    ORDER,
+    OUTCOME_WEIGHT,
+    TEXT,
+    TOOLSET_RELATION,
+    TOOLSETS,
+)
+from episodes.search.sources import Index
+
+EXCLUDED = 10
+
+# What is compared of what the app shares: nothing, all of it, or what comes near.
+Shared = Literal["none", "all", "near"]
+
+_OWN = "SELECT * FROM own WHERE newest <= %(window)s"
+_SHARED = "SELECT * FROM shared WHERE newest <= %(shared_window)s"
+_CUT = {
+    "own": "(SELECT count(*) FROM own) > %(window)s",
+    "shared": "(SELECT count(*) FROM shared) > %(shared_window)s",
+}
+# A subject's own episode beats its copy; when it cannot be served the copy is.
+_OWN_COPY = """scope = 'org' AND wording_hash = %(subject_hash)s AND procedure_key IN (
+        SELECT procedure_key FROM scored WHERE scope = 'user' AND reason IS NULL)"""
+
+
+@lru_cache(maxsize=256)
+def statement(
+    *,
+    vector: bool,
+    log: bool,
+    filters: frozenset[str] = frozenset(),
+    own: bool = True,
+    shared: Shared = "none",
+    index: Index | None = None,
+) -> str:
+    """Return the SQL for a combination of what is asked; the values are parameters.
+
+    `index` is for `near`, and None there when the query has no vector.
+    """
+    compared = [_OWN] if own else []
+    chosen = sources.own(filters) if own else ""
+    cut = [_CUT["own"]] if own else []
+    if shared != "none":
+        compared.append(_SHARED)
+    if shared == "all":
+        chosen += sources.shared(filters)
+        cut.append(_CUT["shared"])
+    elif shared == "near":
+        chosen += sources.near(filters, index)
+        cut = ["true"]  # never all of it
+    copies = _OWN_COPY if len(compared) == 2 else "false"
+    similarity = (
+        # greatest() alone would make 0 of an episode that has no vector yet
+        "CASE WHEN v.vector IS NOT NULL THEN greatest(0::float8, -(v.vector <#> %(vector)b::vector)) END"
+        if vector
+        else "NULL::float8"
+    )
+    vectors = (
+        """LEFT JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
+            AND v.generation_id = %(generation)s AND v.revision = h.revision"""
+        if vector
+        else ""
+    )
+    judged = sources.verdict(index) if shared == "near" else ""
+    logged = log_rows(
+        mode="CASE WHEN cut THEN 'approximate' ELSE 'exact' END",
+        when="(SELECT settled OR %(last_look)s FROM verdict)" if judged else "true",
+    )
+    verdict = ("settled, look_since", "CROSS JOIN verdict") if judged else ("true AS settled", "")
+    return f"""
+WITH asked AS MATERIALIZED (
+    SELECT string_agg(phraseto_tsquery('simple', word)::text, ' | ')::tsquery AS words
+    FROM unnest(%(words)s::text[]) word
+), cur AS MATERIALIZED ({TOOLSETS}
+), erased AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
+        AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
+{chosen}), measured AS MATERIALIZED (
+    SELECT h.*, {OUTCOME_WEIGHT} AS outcome_weight, {TOOLSET_RELATION} AS toolset,
+        h.outcome = 'failure' OR h.recorded_outcome = 'failure' AS failed,
+        greatest(date_part('epoch', %(now)s::timestamptz - h.completed_at), 0::float8)
+            / 86400::float8 AS age_days,
+        {similarity} AS similarity, {TEXT} AS text
+    FROM ({" UNION ALL ".join(compared)}) h CROSS JOIN cur
+    JOIN episodes_episoderevision r ON r.app_id = h.app_id AND r.episode_id = h.id
+        AND r.revision = h.revision{narrowing(filters, REVISION_FILTERS)}
+    {vectors}
+), weighed AS (
+    SELECT m.*, greatest(similarity, text) AS relevance,
+        CASE toolset WHEN 'current' THEN %(toolset_current)s::float8
+            WHEN 'other' THEN %(toolset_other)s::float8
+            ELSE %(toolset_unknown)s::float8 END AS toolset_weight,
+        exp(greatest(-age_days / %(decay_days)s::float8, -700::float8)) AS decay
+    FROM measured m
+), scored AS MATERIALIZED (
+    SELECT w.*, relevance * outcome_weight * toolset_weight * decay AS score,
+        CASE WHEN relevance <= 0 OR relevance < CASE WHEN similarity IS NULL
+                THEN %(text_minimum)s::float8 ELSE %(minimum)s::float8 END THEN 'below_minimum'
+            WHEN failed AND NOT %(include_failures)s::boolean
+                AND coalesce(similarity <= %(failure_threshold)s::float8, true)
+                THEN 'failure_below_threshold' END AS reason
+    FROM weighed w
+), best AS (
+    SELECT DISTINCT ON (procedure_key, outcome) * FROM scored
+    WHERE reason IS NULL AND NOT coalesce({copies}, false)
+    ORDER BY procedure_key, outcome, {ORDER}
+), top AS MATERIALIZED (
+    SELECT *, (row_number() OVER (ORDER BY {ORDER}))::smallint AS rank
+    FROM best ORDER BY {ORDER} LIMIT %(limit)s
+), winners AS MATERIALIZED (
+    SELECT t.*, r.goal, r.steps, r.resolution, r.lesson, r.lesson_source,
+        r.content_hash, r.tools, r.errors
+    FROM top t JOIN episodes_episoderevision r
+        ON r.app_id = t.app_id AND r.episode_id = t.id AND r.revision = t.revision
+), near AS (
+    SELECT id, scope, revision, procedure_key, outcome, outcome_source, toolset, age_days,
+        coalesce(reason, CASE WHEN {copies} THEN 'own_copy' END) AS reason,
+        similarity, text, score
+    FROM scored WHERE id NOT IN (SELECT id FROM top) AND relevance > 0
+    ORDER BY {ORDER} LIMIT {EXCLUDED}
+), excluded AS MATERIALIZED (
+    SELECT coalesce(jsonb_agg(jsonb_build_object('episode_id', n.id, 'reason', coalesce(n.reason,
+        CASE WHEN EXISTS (SELECT FROM top t WHERE t.procedure_key = n.procedure_key
+            AND t.outcome = n.outcome) THEN 'same_procedure' ELSE 'cap' END),
+        'scope', n.scope, 'revision', n.revision, 'similarity', n.similarity, 'text', n.text,
+        'outcome', n.outcome, 'outcome_source', n.outcome_source, 'toolset', n.toolset,
+        'age_days', n.age_days, 'score', n.score) ORDER BY n.score DESC),
+        '[]') AS list
+    FROM near n
+{judged}), counted AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM measured)::int AS candidates, {" OR ".join(cut)} AS cut
+){logged if log else ""}
+SELECT counted.candidates, counted.cut, erased.yes AS erased, excluded.list AS excluded,
+    {verdict[0]}, winners.*
+FROM counted CROSS JOIN excluded CROSS JOIN erased {verdict[1]} LEFT JOIN winners ON true
+ORDER BY winners.rank
+"""
