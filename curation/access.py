@@ -20,6 +20,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from episodes.addresses import hashed_address
 from episodes.audit import Actor
 from episodes.enums import ActorKind, Role
 from episodes.models import App, Member
@@ -189,4 +190,5 @@ def actor_of(request: ConsoleRequest) -> Actor:
         role=request.seat.role,
         request_id=str(ids.new_id()),
         route=f"{request.method} {match.route if match else ''}"[:64],
+        address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
     )

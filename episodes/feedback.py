@@ -46,7 +46,10 @@ def record_feedback(
         source=storable.value(source),
         at=min(at or now, now),
         received_at=now,
+        written_by=actor.name[:200],
         key_prefix=actor.key_prefix,
+        route=actor.route,
+        address_hash=actor.address_hash,
     )
     # the unique constraint decides between two that arrive together
     Feedback.objects.bulk_create([feedback], ignore_conflicts=feedback_id is not None)

@@ -90,12 +90,27 @@ class SearchRequest:
     dry_run: bool = False
 
 
-def search(*, caller: Caller, request: SearchRequest, request_id: str) -> dict[str, object]:
+def search(
+    *,
+    caller: Caller,
+    request: SearchRequest,
+    request_id: str,
+    route: str = "",
+    address_hash: str = "",
+) -> dict[str, object]:
     """Return the body of the answer (api.md, "Search"). Whatever returns content is logged, by
     the statement that found it. Never fails because an embedder does: `degraded` says so."""
     query = read_query(request.query, user_id=request.user_id, generation=caller.generation)
     arm = _arm(caller, request)
-    values = parameters(caller=caller, request=request, query=query, arm=arm, request_id=request_id)
+    values = parameters(
+        caller=caller,
+        request=request,
+        query=query,
+        arm=arm,
+        request_id=request_id,
+        route=route,
+        address_hash=address_hash,
+    )
     rows = statement.run(
         vector=query.vector,
         log=not request.dry_run,
@@ -136,7 +151,14 @@ def _arm(caller: Caller, request: SearchRequest) -> Arm | None:
 
 
 def parameters(
-    *, caller: Caller, request: SearchRequest, query: Query, arm: Arm | None, request_id: str
+    *,
+    caller: Caller,
+    request: SearchRequest,
+    query: Query,
+    arm: Arm | None,
+    request_id: str,
+    route: str = "",
+    address_hash: str = "",
 ) -> dict[str, Any]:
     """Return every value of the statement but the vector.
 
@@ -182,6 +204,8 @@ def parameters(
         "explained": request.explain,
         "served": arm != Arm.CONTROL,
         "key_prefix": caller.prefix,
+        "route": route,
+        "address_hash": address_hash,
         "request_id": request_id,
     }
 

@@ -50,6 +50,9 @@ def declare_toolset(
             "tools": [tool.name for tool in tools],
             "declared_at": now,
             "declared_by": actor.name[:200],
+            "key_prefix": actor.key_prefix,
+            "route": actor.route,
+            "address_hash": actor.address_hash,
             "last_used_at": now,
         },
     )

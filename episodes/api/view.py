@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote_to_bytes
 
-from django.conf import settings
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from episodes.addresses import hashed_address
 from episodes.api.authentication import Access, KeyAuthentication
 from episodes.api.limits import describe_limit, refuse_excess
 from episodes.api.parsing import JSONParser, drain
@@ -96,16 +94,21 @@ def app_of(request: Request) -> App:
 def actor_of(request: Request) -> Actor:
     """Return the key as the actor of what this request changes."""
     caller = access_of(request).caller
-    match = request.resolver_match
     return Actor(
         name=f"key {caller.prefix}",
         kind=ActorKind.KEY,
         key_prefix=caller.prefix,
         request_id=request_id(request),
         sent_request_id=_sent_request_id(request),
-        route=f"{request.method} {match.route if match else ''}"[:64],
-        address_hash=_hashed_address(request.META.get("REMOTE_ADDR", "")),
+        route=route_of(request),
+        address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
     )
+
+
+def route_of(request: Request) -> str:
+    """Return the method and the address's pattern: what was called, without any value."""
+    match = request.resolver_match
+    return f"{request.method} {match.route if match else ''}"[:64]
 
 
 def request_id(request: Request) -> str:
@@ -122,11 +125,3 @@ def _sent_request_id(request: Request) -> str:
     """Return the caller's own id of the request, if it is a plain one: text that can be erased."""
     sent: str = request.META.get("HTTP_X_REQUEST_ID", "")
     return sent if _REQUEST_ID.fullmatch(sent) else ""
-
-
-def _hashed_address(address: str) -> str:
-    if not address:
-        return ""
-    return hmac.new(
-        settings.HASH_KEY.encode(), f"address:{address}".encode(), hashlib.sha256
-    ).hexdigest()

@@ -62,6 +62,8 @@ def retract_outcome(*, entry: OutcomeEntry, actor: Actor, reason: str = "") -> O
                 reason=reason,
                 stated_by=actor.name[:200],
                 key_prefix=actor.key_prefix,
+                route=actor.route,
+                address_hash=actor.address_hash,
             )
     except IntegrityError as error:
         raise AlreadyRetractedError(str(entry.id)) from error
@@ -85,6 +87,8 @@ def append_statement(head: Episode, statement: Statement, *, actor: Actor) -> Ou
         evidence=statement.evidence,
         stated_by=actor.name[:200],
         key_prefix=actor.key_prefix,
+        route=actor.route,
+        address_hash=actor.address_hash,
     )
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 
 from episodes.enums import BlockKind
@@ -32,6 +32,8 @@ class Block(models.Model):
     kind = models.CharField(max_length=16, choices=BlockKind.choices)
     change_id = models.UUIDField(default=ids.new_id)
     reason = models.CharField(max_length=64, default="", blank=True)
+    # The figures of the rule that opened it, never text: {"share": 0.3, "of": 60, ...}.
+    figures = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     opened_at = models.DateTimeField(default=clock.now, db_default=Now())
     opened_by = models.CharField(max_length=200, default="")
     closed_at = models.DateTimeField(null=True)

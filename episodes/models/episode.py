@@ -110,6 +110,9 @@ class Episode(models.Model):
     # An unretracted statement of lower authority came later and says something else.
     contradicted = models.BooleanField(default=False)
 
+    # 0: its run had recalled nothing; else one more than the deepest episode that it was given.
+    generation_depth = models.PositiveIntegerField(default=0, db_default=0)
+
     # 0 while an open episode has no evidence yet.
     revision = models.PositiveIntegerField(default=0)
     n_revisions = models.PositiveIntegerField(default=0)

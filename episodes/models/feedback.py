@@ -27,7 +27,11 @@ class Feedback(models.Model):
     source = models.CharField(max_length=64, default="", blank=True)
     at = models.DateTimeField()
     received_at = models.DateTimeField(default=clock.now, db_default=Now())
+    # Provenance, assigned by the server.
+    written_by = models.CharField(max_length=200, default="", db_default="")
     key_prefix = models.CharField(max_length=16, default="", blank=True)
+    route = models.CharField(max_length=64, default="", db_default="", blank=True)
+    address_hash = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     class Meta:
         constraints = [

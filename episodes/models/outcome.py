@@ -38,8 +38,11 @@ class OutcomeEntry(models.Model):
     reason = models.TextField(default="", blank=True)
     evidence = models.JSONField(default=dict)
     retracts = models.UUIDField(null=True)
+    # Provenance, assigned by the server.
     stated_by = models.CharField(max_length=200, default="")
     key_prefix = models.CharField(max_length=16, default="", blank=True)
+    route = models.CharField(max_length=64, default="", db_default="", blank=True)
+    address_hash = models.CharField(max_length=64, default="", db_default="", blank=True)
     at = models.DateTimeField(default=clock.now, db_default=Now())
 
     class Meta:

@@ -58,7 +58,10 @@ class Recall(models.Model):
     # [{"episode_id", "scope", "revision", "reason", "similarity", "text", "outcome",
     # "outcome_source", "toolset", "age_days", "score"}].
     excluded = models.JSONField(default=list)
+    # Provenance, assigned by the server.
     key_prefix = models.CharField(max_length=16, default="", blank=True)
+    route = models.CharField(max_length=64, default="", db_default="", blank=True)
+    address_hash = models.CharField(max_length=64, default="", db_default="", blank=True)
     request_id = models.CharField(max_length=64, default="", blank=True)
 
     class Meta:

@@ -24,7 +24,11 @@ class Toolset(models.Model):
     hash_kind = models.CharField(max_length=16, choices=HashKind.choices)
     tools = models.JSONField(default=list)
     declared_at = models.DateTimeField(default=clock.now, db_default=Now())
+    # Provenance, assigned by the server.
     declared_by = models.CharField(max_length=200, default="")
+    key_prefix = models.CharField(max_length=16, default="", db_default="", blank=True)
+    route = models.CharField(max_length=64, default="", db_default="", blank=True)
+    address_hash = models.CharField(max_length=64, default="", db_default="", blank=True)
     last_used_at = models.DateTimeField(default=clock.now, db_default=Now())
     retired_at = models.DateTimeField(null=True)
 

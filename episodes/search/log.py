@@ -11,13 +11,15 @@ def log_rows(*, mode: str, when: str) -> str:
         agent_id, scope, query, query_tokens, filters, toolset_version, result_limit, profile,
         minimum, text_minimum, failure_threshold, "window", cutoff, include_failures,
         generation_id, arm, mode, degraded, explained, candidates, n_hits, excluded, key_prefix,
+        route, address_hash,
         request_id)
     SELECT %(app)s, %(now)s, %(recall)s, %(user)s, %(own_session)s, %(invocation)s, %(agent_id)s,
         %(scope)s, %(query)s, %(tokens)s::text[], %(filters)s::jsonb, %(toolset_version)s::text,
         %(limit)s, %(profile)s, %(minimum)s, %(text_minimum)s, %(failure_threshold)s, %(window)s,
         %(cutoff)s, %(include_failures)s, %(generation)s, %(arm)s,
         {mode}, %(degraded)s, %(explained)s, candidates,
-        (SELECT count(*) FROM top), excluded.list, %(key_prefix)s, %(request_id)s
+        (SELECT count(*) FROM top), excluded.list, %(key_prefix)s, %(route)s, %(address_hash)s,
+        %(request_id)s
     FROM counted CROSS JOIN excluded CROSS JOIN erased WHERE NOT erased.yes AND {when}
 ), hits AS (
     INSERT INTO episodes_recallhit (app_id, recalled_at, recall_id, rank, served, user_id,

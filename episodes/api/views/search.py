@@ -4,10 +4,11 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from episodes import recall
+from episodes.addresses import hashed_address
 from episodes.api.answer import answer
 from episodes.api.schema import describe
 from episodes.api.serializers.search import SearchAnswerSerializer, SearchBody, read_search
-from episodes.api.view import ApiView, access_of, demand_scope, request_id
+from episodes.api.view import ApiView, access_of, demand_scope, request_id, route_of
 from episodes.enums import KeyScope
 
 
@@ -27,5 +28,11 @@ class SearchView(ApiView):
             demand_scope(request, KeyScope.READ)
         access.demand(user_id=search.user_id, app=app_name)
         return answer(
-            recall.search(caller=access.caller, request=search, request_id=request_id(request))
+            recall.search(
+                caller=access.caller,
+                request=search,
+                request_id=request_id(request),
+                route=route_of(request),
+                address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
+            )
         )
