@@ -3,7 +3,9 @@ that something speaks against, ordered by what a wrong answer would cost (produc
 
     impact = ln(1 + recalls in 30 days) + 2·contradicted + 1·disagreement + 1·held + exp(-age_days/30)
 
-An episode leaves the queue by being decided, or by expiring; there are no rows to fall behind.
+An alarm adds no summand of its own: what it is about is that the episode is recalled a lot, or that
+it did harm where it was. An episode leaves the queue by being decided, released or kept out, its
+alarm closed, or by expiring; there are no rows to fall behind.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ class Why(StrEnum):
     DISPUTED = "disputed"
     CHANGED = "changed"
     HELD = "held"
+    ALARMED = "alarmed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ def _terms(row: Mapping[str, Any]) -> list[Term]:
 
 # What a user said last counts as disagreement until somebody has decided knowing it. An outcome
 # that a person calls unknown is known to be unknown: only a tool's or nobody's unknown waits.
-# Being held alone is no reason to wait here: no outcome lifts it.
+# What is held waits for its release (curation/holds.py), whatever is known of its outcome.
 _STATEMENT = """
 WITH recalled AS MATERIALIZED (
     SELECT episode_id, count(*) AS n FROM episodes_recallhit
@@ -199,6 +202,8 @@ WITH recalled AS MATERIALIZED (
 ), held AS MATERIALIZED (
     SELECT DISTINCT episode_id FROM episodes_block
     WHERE app_id = %(app)s AND kind = 'held' AND closed_at IS NULL
+), alarmed AS MATERIALIZED (
+    SELECT DISTINCT episode_id FROM curation_alarm WHERE app_id = %(app)s AND closed_at IS NULL
 ), heard AS MATERIALIZED (
     SELECT DISTINCT ON (f.user_id, f.session_id) f.user_id, f.session_id, f.rating, f.received_at
     FROM episodes_feedback f WHERE f.app_id = %(app)s AND f.rating <> 'neutral'
@@ -223,33 +228,37 @@ WITH recalled AS MATERIALIZED (
         coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified,
         h.contradicted, h.review_state = 'changed_after_review' AS changed,
         coalesce(told.disputed, false) AS disputed, told.rating,
-        held.episode_id IS NOT NULL AS held, coalesce(recalled.n, 0) AS n_recalls,
+        held.episode_id IS NOT NULL AS held, alarmed.episode_id IS NOT NULL AS alarmed, coalesce(recalled.n, 0) AS n_recalls,
         greatest(extract(epoch FROM %(as_of)s::timestamptz - h.completed_at)::float8, 0)
             / 86400 AS age_days
     FROM episodes_episode h
     LEFT JOIN told ON told.id = h.id
     LEFT JOIN held ON held.episode_id = h.id
+    LEFT JOIN alarmed ON alarmed.episode_id = h.id
     LEFT JOIN recalled ON recalled.episode_id = h.id
     WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.completed_at > %(cutoff)s
         AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
 ), weighed AS MATERIALIZED (
-    SELECT s.*, unknown OR unverified OR contradicted OR changed OR disputed AS waits,
+    SELECT s.*, unknown OR unverified OR contradicted OR changed OR disputed OR held OR alarmed
+            AS waits,
         ln(1 + n_recalls::float8) + 2 * contradicted::int + disputed::int + held::int
             + exp(greatest(-age_days / %(fresh_days)s::float8, -700)) AS impact
     FROM seen s
-    WHERE unknown OR unverified OR contradicted OR changed OR disputed OR %(only)s::uuid IS NOT NULL
+    WHERE unknown OR unverified OR contradicted OR changed OR disputed OR held OR alarmed
+        OR %(only)s::uuid IS NOT NULL
 ), counted AS (
     SELECT count(*) AS total, count(*) FILTER (WHERE unknown) AS n_unknown,
         count(*) FILTER (WHERE unverified) AS n_unverified,
         count(*) FILTER (WHERE contradicted) AS n_contradicted,
         count(*) FILTER (WHERE disputed) AS n_disputed,
-        count(*) FILTER (WHERE changed) AS n_changed, count(*) FILTER (WHERE held) AS n_held
+        count(*) FILTER (WHERE changed) AS n_changed, count(*) FILTER (WHERE held) AS n_held,
+        count(*) FILTER (WHERE alarmed) AS n_alarmed
     FROM weighed
 ), page AS MATERIALIZED (
     SELECT * FROM weighed w
     WHERE CASE %(why)s::text WHEN 'unknown' THEN unknown WHEN 'unverified' THEN unverified
             WHEN 'contradicted' THEN contradicted WHEN 'disputed' THEN disputed
-            WHEN 'changed' THEN changed WHEN 'held' THEN held ELSE true END
+            WHEN 'changed' THEN changed WHEN 'held' THEN held WHEN 'alarmed' THEN alarmed ELSE true END
         AND (%(after_impact)s::float8 IS NULL
             OR (w.impact, w.id) < (%(after_impact)s::float8, %(after_id)s::uuid))
     ORDER BY impact DESC, id DESC LIMIT %(size)s

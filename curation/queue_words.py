@@ -12,6 +12,7 @@ WHY = {
     Why.DISPUTED: Word("Feedback disagrees", "thumb-down", "The user says otherwise."),
     Why.CHANGED: Word("Changed after review", "changed", "What was judged is not what is served."),
     Why.HELD: Word("Held", "hand", "It is kept out of recall until a person has looked."),
+    Why.ALARMED: Word("Alarmed", "alarm", "What agents did with it is conspicuous."),
 }
 
 # By the name of a term: how it stands in the formula, and how it is read when it weighs or not.

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from curation.models import Alarm, AlarmEnd, AlarmKind
 from curation.paging import BadCursorError
 from curation.queue import Item, Place, Queue, Why, read_item, read_queue
 from episodes import lifecycle
@@ -147,14 +148,56 @@ def test_feedback_that_somebody_knew_when_deciding_is_settled(app: App) -> None:
     assert why(app, episode) == [Why.DISPUTED]
 
 
-def test_being_held_weighs_but_is_no_reason_by_itself(app: App) -> None:
+def test_what_is_held_waits_until_it_is_released_or_kept_out(app: App) -> None:
     known = make_episode(app, outcome="success")
     unknown = make_episode(app, outcome=None)
-    for episode in (known, unknown):
+    held = [
         lifecycle.block_episode(episode=episode, kind="held", actor=ACTOR)
-
+        for episode in (known, unknown)
+    ]
+    assert why(app, known) == [Why.HELD]
     assert why(app, unknown) == [Why.HELD, Why.UNKNOWN, Why.UNVERIFIED]
+
+    for block in held:
+        lifecycle.lift_block(block=block, actor=ACTOR)
+
+    assert why(app, unknown) == [Why.UNKNOWN, Why.UNVERIFIED]
     assert queue(app).total == 1
+
+
+@pytest.mark.parametrize("kind", ["quarantine", "withdrawn", "legal"])
+def test_another_block_is_no_reason_to_wait(app: App, kind: str) -> None:
+    lifecycle.block_episode(episode=make_episode(app), kind=kind, actor=ACTOR)
+
+    assert queue(app).total == 0
+
+
+def test_an_open_alarm_makes_an_episode_wait_and_adds_no_summand(app: App) -> None:
+    episode = make_episode(app, outcome="success")
+    before = read_item(member=member_of(app), episode_id=episode.id, as_of=clock.now())
+    alarm = Alarm.objects.create(
+        app=app, episode=episode, user_id=episode.user_id, kind=AlarmKind.RETRIEVAL_SHARE
+    )
+    [item] = queue(app, why=Why.ALARMED).items
+    assert before is not None
+    assert item.why == {Why.ALARMED}
+    assert [term.name for term in item.terms] == [term.name for term in before.terms]
+
+    Alarm.objects.filter(id=alarm.id).update(
+        closed_at=clock.now() + timedelta(seconds=1), ending=AlarmEnd.DISMISSED
+    )
+
+    assert queue(app).total == 0
+
+
+def test_another_apps_alarm_makes_nothing_wait(app: App) -> None:
+    make_episode(app, outcome="success", session_id="same")
+    other = make_episode(make_app(), outcome="success", session_id="same")
+    Alarm.objects.create(
+        app=other.app, episode=other, user_id=other.user_id, kind=AlarmKind.RETRIEVAL_SHARE
+    )
+
+    assert queue(app).total == 0
 
 
 def test_the_impact_is_the_sum_of_its_terms(app: App) -> None:
@@ -254,6 +297,7 @@ def test_the_queue_can_be_narrowed_to_one_reason(app: App) -> None:
         Why.DISPUTED: 1,
         Why.CHANGED: 0,
         Why.HELD: 0,
+        Why.ALARMED: 0,
     }
 
 
