@@ -104,6 +104,12 @@ def _is_shouting(text: str) -> bool:
     return len(words) >= 4 and sum(word.isupper() for word in words) > len(words) / 2
 
 
+def text_words(text: str) -> frozenset[str]:
+    """Every word of a text as fts_terms() would ask for it."""
+    words = (match.group().lower() for match in _WORD.finditer(folded(text)))
+    return frozenset(word for word in words if 2 <= len(word) <= MAX_LENGTH)
+
+
 def fts_terms(text: str) -> tuple[str, ...]:
     """The words of a query, lower-cased, each once, at most 32, for
     `phraseto_tsquery('simple', term)` joined with OR. Empty when nothing is left to look for.

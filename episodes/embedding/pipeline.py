@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.db import transaction
 
 from episodes import lifecycle
@@ -21,6 +22,7 @@ from episodes.embedding.leases import Lease, back_off, lease_due, settle
 from episodes.embedding.outage import Outage, outage_of
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
+from episodes.enums import IndexState
 from episodes.lifecycle.head import lock_head
 from episodes.models import (
     App,
@@ -30,6 +32,7 @@ from episodes.models import (
     PendingEmbedding,
     VectorGeneration,
 )
+from episodes.shadow import Watch, hold_if_outsized, watch_apps
 
 LEASED_TOGETHER = 256
 STORE_TOGETHER = 16  # heads locked at a time; a commit costs more than the rows of one
@@ -103,6 +106,7 @@ class _Run:
         wanted = [lease for lease in group if lease.row in texts]
         _all_back_off([lease for lease in group if lease.row not in texts], code=NO_TEXT)
         try:
+            watches = self._watches(wanted)
             vectors = self.embedder.embed([texts[lease.row] for lease in wanted])
             failed: dict[int, EmbeddingError] = {}
         except EmbeddingPartialError as error:
@@ -113,23 +117,52 @@ class _Run:
             _all_back_off(group, code=error.code)
             return 0
         self.outage.note_success()
-        made: list[tuple[Lease, Vector, str]] = []
+        made: list[Made] = []
         for place, (lease, vector) in enumerate(zip(wanted, vectors, strict=True)):
             if vector is not None:
-                made.append((lease, vector, texts[lease.row]))
+                watch = watches.get(lease.app_id)
+                made.append(Made(lease, vector, texts[lease.row], watch))
             else:
                 back_off(lease, code=failed[place].code if place in failed else NO_TEXT)
         return _store_in_groups(made)
 
+    def _watches(self, leases: Sequence[Lease]) -> dict[int, Watch]:
+        """Return what the vectors are put before when they are written, by app.
 
-def _store_in_groups(made: list[tuple[Lease, Vector, str]]) -> int:
+        Past queries are embedded here, before any lock. When that fails nothing of the group
+        gets its vector now: to be ready without having been judged is no way out of an outage.
+        """
+        by_app = App.objects.select_related("profile", "generation").in_bulk(
+            {lease.app_id for lease in leases}
+        )
+        return watch_apps(
+            apps=by_app,
+            leases=[(lease.app_id, lease.episode_id) for lease in leases],
+            generation=self.generation,
+            embedder=self.embedder,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A vector that can be written. `watch`: what it is put before, if its app asks for that."""
+
+    lease: Lease
+    vector: Vector
+    text: str
+    watch: Watch | None
+
+
+def _store_in_groups(made: list[Made]) -> int:
     """Write a few rows a commit, in the order of their heads; return how many were there still."""
-    made.sort(key=lambda each: each[0].row)
+    made.sort(key=lambda each: each.lease.row)
     settled = 0
     for start in range(0, len(made), STORE_TOGETHER):
         with transaction.atomic():
-            for lease, vector, text in made[start : start + STORE_TOGETHER]:
-                settled += store_vector(lease=lease, vector=vector, text=text)
+            for one in made[start : start + STORE_TOGETHER]:
+                settled += store_vector(
+                    lease=one.lease, vector=one.vector, text=one.text, watch=one.watch
+                )
     return settled
 
 
@@ -152,8 +185,8 @@ def _all_back_off(leases: Sequence[Lease], *, code: str | None) -> None:
 
 
 @transaction.atomic
-def store_vector(*, lease: Lease, vector: Vector, text: str) -> bool:
-    """Write a vector, take its row off the list and let the head follow.
+def store_vector(*, lease: Lease, vector: Vector, text: str, watch: Watch | None = None) -> bool:
+    """Write a vector, take its row off the list and let the head follow, or hold it.
 
     Return False when the row is gone: another worker was faster, or the subject was erased.
     """
@@ -181,6 +214,10 @@ def store_vector(*, lease: Lease, vector: Vector, text: str) -> bool:
         ],
         ignore_conflicts=True,
     )
+    is_new = head.index_state == IndexState.PENDING or lease.revision > head.revision
+    if watch is not None and is_new:
+        # also in a generation that is not searched yet: it will be without another look
+        hold_if_outsized(head=head, revision=lease.revision, vector=np.asarray(vector), watch=watch)
     if lease.generation_id == head.app.generation_id:
         lifecycle.serve_revision(episode=head, revision=lease.revision, actor=SYSTEM)
     return True

@@ -30,6 +30,8 @@ from episodes.lesson import template_lesson
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, OutcomeEntry, Toolset
 from episodes.screen import looks_like_instruction
+from episodes.shadow import Finding, newcomer, watch_text
+from episodes.tokens import text_words
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
@@ -203,7 +205,7 @@ class _Offer:
     def _append(self, head: Episode) -> SessionAnswer:
         is_new = head.n_revisions == 0
         revision = self._revision(head, number=head.n_revisions + 1)
-        held_reason = self.evidence.held_reason or looks_like_instruction(self.write.issue_type)
+        held = self._held(head)
         self._advance(head)
         self._describe(head, revision)
         lifecycle.record_evidence(
@@ -212,7 +214,8 @@ class _Offer:
             actor=self.actor,
             revision=revision,
             statement=self._statement(head, revision=revision.revision, ahead=True),
-            held_reason=held_reason,
+            held_reason=held.reason if held else None,
+            held_figures=held.figures if held else None,
             completed_at=self._completed_at(head),
         )
         if await_vector(head=head, revision=revision):
@@ -222,9 +225,25 @@ class _Offer:
         else:
             delay_on_commit(tasks.embed_due)
         self._touch_toolset()
-        if held_reason is not None:
-            return _answer("held", head, revision, reason=held_reason)
+        if held is not None:
+            return _answer("held", head, revision, reason=held.reason)
         return _answer("created" if is_new else "updated", head, revision)
+
+    def _held(self, head: Episode) -> Finding | None:
+        """Return why a person has to look at it first, or None."""
+        reason = self.evidence.held_reason or looks_like_instruction(self.write.issue_type)
+        if reason is not None:
+            return Finding(reason, {})
+        watch = watch_text(app=self.app, user_id=self.write.user_id)
+        if watch is None:
+            return None
+        return watch.judge(
+            newcomer(
+                head.id, text_words(self.evidence.search_text), frozenset(self.evidence.identifiers)
+            ),
+            user_id=self.write.user_id,
+            session_id=self.write.session_id,
+        )
 
     def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
         """Take the same evidence again: at most its outcome, its completion or its reach is news."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -26,9 +28,11 @@ def block_episode(
     change_id: UUID | None = None,
     revision: int | None = None,
     reason: str = "",
+    figures: Mapping[str, Any] | None = None,
 ) -> Block:
     """Keep the episode (or one revision of it) out of recall from now on, for one change.
 
+    `figures`: what a rule saw that opens it, numbers only.
     Raises IntegrityError when that change blocks it already.
     """
     head = lock_head(app_id=episode.app_id, episode_id=episode.id)
@@ -40,6 +44,7 @@ def block_episode(
         kind=BlockKind(kind),
         change_id=change_id or ids.new_id(),
         reason=reason,
+        figures=dict(figures or {}),
         opened_by=actor.name[:200],
     )
     follow(head, actor=actor, verb="episode.blocked", reason=reason, detail=described(block))

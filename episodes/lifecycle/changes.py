@@ -105,6 +105,7 @@ def described(block: Block) -> dict[str, Any]:
         "change_id": str(block.change_id),
         "block": str(block.id),
         "blocked_revision": block.revision,
+        **({"figures": block.figures} if block.figures else {}),
     }
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import BlockKind, IndexState, State
+from episodes.lifecycle.depth import read_depth
 from episodes.lifecycle.following import follow
 from episodes.lifecycle.head import (
     SERVED_COLUMNS,
@@ -34,6 +37,7 @@ def record_evidence(
     revision: EpisodeRevision | None = None,
     statement: Statement | None = None,
     held_reason: str | None = None,
+    held_figures: Mapping[str, Any] | None = None,
     completed_at: datetime | None = None,
 ) -> Episode:
     """Write what one session brought: a revision, a statement, a hold, the completion, or some.
@@ -61,11 +65,14 @@ def record_evidence(
             revision=head.n_revisions,
             kind=BlockKind.HELD,
             reason=held_reason,
+            figures=dict(held_figures or {}),
             opened_by=audit.SYSTEM.name,
         )
     if completed_at is not None and head.state == State.OPEN:
         _set_completed(head, completed_at)
         columns += ["state", "completed_at", "completed_at_clamped"]
+    head.generation_depth = read_depth(head)
+    columns.append("generation_depth")
     head.save(update_fields=columns)
     follow(
         head,
@@ -93,7 +100,10 @@ def complete_episode(
     head = lock_head(app_id=episode.app_id, episode_id=episode.id)
     if head.state == State.OPEN:
         _set_completed(head, completed_at)
-        head.save(update_fields=["state", "completed_at", "completed_at_clamped"])
+        head.generation_depth = read_depth(head)
+        head.save(
+            update_fields=["state", "completed_at", "completed_at_clamped", "generation_depth"]
+        )
         follow(head, actor=actor, verb="episode.completed", reason=reason)
     return head
 
