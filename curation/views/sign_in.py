@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation.page import render_page
+from episodes.accounts import has_account
 
 
 @sensitive_post_parameters("password")
@@ -21,7 +22,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         login(request, form.get_user())
         return redirect(onward)
-    context = {"form": form, "next": onward}
+    context = {"form": form, "next": onward, "is_nobody_yet": not has_account()}
     return render_page(
         request, "curation/sign_in.html", context, status=422 if form.is_bound else 200
     )

@@ -113,6 +113,12 @@ def test_it_answers_and_carries_messages_to_a_worker(place: Place, up: Running) 
     eventually(lambda: place.last_message() > 0, within=60, show=up.said)
 
 
+def test_a_fresh_installation_tells_how_to_make_the_first_account(
+    place: Place, up: Running
+) -> None:
+    eventually(lambda: "manage.py console_user NAME --superuser" in up.said(), show=up.said)
+
+
 def test_a_second_command_uses_the_same_server(place: Place, up: Running) -> None:
     done = manage(place, "migrate", "--check")
 

@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from episodes.accounts import has_account
 from episodes.embedding.generations import GenerationMismatchError, refuse_mismatch
 from episodes.search.org_index import ensure_org_indexes
 from memoryadmin import assets, dsn
@@ -24,6 +25,10 @@ from memoryadmin.supervisor import Program, Supervisor
 from memoryadmin.watch import Watch
 
 HOST = "127.0.0.1"
+_NOBODY_YET = (
+    "Nobody can sign in yet. Make the first account in a second terminal:\n"
+    "    manage.py console_user NAME --superuser"
+)
 _PATIENCE = 10.0  # seconds; what a kill -9 left behind needs a moment to go
 
 
@@ -45,6 +50,8 @@ class Command(BaseCommand):
             greeting = ""
             if not no_demo:
                 greeting = start_demo(folder=settings.DATA_DIR, address=address, say=self._say)
+            if not has_account():
+                greeting = _NOBODY_YET
             connections.close_all()
             supervisor = Supervisor(_programs(port), environment=_environment(), say=self._say)
             supervisor.run(watch=Watch(address, say=self._say, greeting=greeting))

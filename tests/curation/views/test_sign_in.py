@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from episodes.models import App
-from tests.curation.cast import make_member
+from tests.curation.cast import make_member, make_user
 from tests.curation.views.page import Page
 
 RIGHT = {"username": "viewer", "password": "a long enough one"}
@@ -50,6 +50,14 @@ def test_a_wrong_password_is_told_on_the_form(app: App) -> None:
     assert page.all("input", name="username")[0]["value"] == "viewer"
     assert page.all("input", name="password")[0]["value"] == ""
     assert client.get("/").status_code == 302
+
+
+def test_a_fresh_installation_says_how_the_first_account_is_made(db: None) -> None:
+    assert "manage.py console_user NAME --superuser" in Page(Client().get("/sign-in/")).text
+
+    make_user("ada")
+
+    assert "console_user" not in Page(Client().get("/sign-in/")).source
 
 
 def test_a_deactivated_person_cannot_sign_in(app: App) -> None:

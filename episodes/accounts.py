@@ -1,0 +1,60 @@
+"""Console accounts: who can sign in at all. What they may do in an app is episodes/members.py."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from episodes import audit
+from episodes.audit import Actor
+
+
+class AccountExistsError(Exception):
+    """There is an account of that name."""
+
+
+class BadAccountNameError(ValueError):
+    """The name is empty, too long, or holds characters that a name may not have."""
+
+
+class WeakPasswordError(ValueError):
+    """The password is short, common or like the name; the message says which."""
+
+
+@transaction.atomic
+def create_account(*, name: str, password: str, is_superuser: bool = False, actor: Actor) -> User:
+    """Make an account that can sign in. A superuser manages the installation and every app.
+
+    Raises BadAccountNameError, AccountExistsError, WeakPasswordError.
+    """
+    user = User(username=User.normalize_username(name), is_superuser=is_superuser)
+    try:
+        user.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        raise BadAccountNameError(" ".join(error.messages)) from None
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise WeakPasswordError(" ".join(error.messages)) from None
+    user.set_password(password)
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError:
+        raise AccountExistsError(user.get_username()) from None
+    audit.record(
+        actor=actor,
+        verb="account.made",
+        target_kind="account",
+        target_id=user.pk,
+        app=None,
+        after={"user": user.get_username(), "superuser": is_superuser},
+    )
+    return user
+
+
+def has_account() -> bool:
+    """Return whether anybody can sign in."""
+    return User.objects.filter(is_active=True).exists()
