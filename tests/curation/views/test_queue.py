@@ -7,8 +7,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from episodes import lifecycle
 from episodes.enums import Rating, Role
 from episodes.feedback import record_feedback
+from episodes.lifecycle import Statement
 from episodes.models import App, Episode
 from tests.curation.cast import make_member, member_client, sign_in
 from tests.curation.recalls import make_recall
@@ -133,12 +135,30 @@ def test_who_may_not_decide_reads_without_forms(app: App, viewer: Client) -> Non
     assert "one needs the role reviewer or curator" in page.text
 
 
+def ways_to_decide(page: Page) -> list[str]:
+    """The buttons of the form in their order; Enter presses the first."""
+    return [e.text.strip() for e in page.all("button") if e.text.strip() in {"Decide", "Settle it"}]
+
+
 def test_only_a_curator_can_settle(app: App, reviewer: Client) -> None:
     make_episode(app, outcome=None)
     curator = member_client(app, Role.CURATOR)
 
-    assert read(reviewer, app).all("input", name="settles") == []
-    assert len(read(curator, app).all("input", name="settles")) == 1
+    assert ways_to_decide(read(reviewer, app)) == ["Decide"]
+    assert ways_to_decide(read(curator, app)) == ["Decide", "Settle it"]
+
+
+def test_where_a_person_has_judged_a_curator_settles_first(app: App, reviewer: Client) -> None:
+    episode = make_episode(app, outcome=None)
+    lifecycle.state_outcome(
+        episode=episode, statement=Statement("failure", "reviewer"), actor=ACTOR
+    )
+    curator = member_client(app, Role.CURATOR)
+
+    page = read(curator, app, f"{episode.id}/")
+
+    assert ways_to_decide(page) == ["Settle it", "Decide"]
+    assert ways_to_decide(read(reviewer, app, f"{episode.id}/")) == ["Decide"]
 
 
 def test_an_item_that_does_not_wait_says_so(app: App, reviewer: Client) -> None:
