@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from memoryadmin import postgres
@@ -22,8 +23,10 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks")
     options.add_argument("--large", action="store_true", help="1,000,000 episodes")
     options.add_argument("--rows", type=int)
+    options.add_argument("--apps", type=int, default=50, help="how many share the rows")
     options.add_argument("--queries", type=int, default=300)
     options.add_argument("--port", type=int, default=8765)
+    options.add_argument("--only", choices=("search", "pages"), help="measure this alone")
     options.add_argument("--keep", action="store_true", help="leave the data folder for a look")
     chosen = options.parse_args()
     rows = chosen.rows or (1_000_000 if chosen.large else 100_000)
@@ -35,44 +38,53 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "memoryadmin.settings"
     try:
         with postgres.database() as dsn:
-            run(dsn, rows=rows, queries=chosen.queries, port=chosen.port)
+            run(dsn, chosen, rows=rows)
     finally:
         if not chosen.keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(dsn: str, *, rows: int, queries: int, port: int) -> None:
+def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
     import django  # noqa: PLC0415
 
     django.setup()
     import psycopg  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
-    from benchmarks import load, pages, search  # noqa: PLC0415
+    from benchmarks import load, pages, recall_log, search  # noqa: PLC0415
     from benchmarks.corpus import Corpus  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    corpus = Corpus(n_rows=rows)
-    apps = load.make_apps()
+    corpus = Corpus(n_rows=rows, n_apps=chosen.apps)
+    apps = load.make_apps(chosen.apps)
     with psycopg.connect(dsn, autocommit=True) as connection:
         load.stage(connection)
         seconds = load.load(connection, corpus, [app for app, _ in apps])
+        recalls, hits = recall_log.load_recalls(connection)
         version = connection.info.parameter_status("server_version")
-    print(f"{rows:,} episodes loaded in {seconds:.0f} s")
-    questions = search.make_questions(corpus, apps, queries)
-    with search.serving(port):
-        table = search.compare(
-            dsn=os.environ.get("APP_DATABASE_URL", dsn), port=port, questions=questions
-        )
-        console = pages.measure_pages(port=port)
-    print(f"\nPostgreSQL {version}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    print("| search, scope user | statement | request over HTTP | ratio |")
-    print("| --- | ---: | ---: | ---: |")
-    for row in table:
-        print(f"| {' | '.join(row)} |")
-    print("\n| console, the largest app | p50 ms | p95 ms | kB |")
-    print("| --- | ---: | ---: | ---: |")
-    for row in console:
+    print(f"{rows:,} episodes loaded in {seconds:.0f} s, {recalls:,} recalls, {hits:,} hits")
+    print(f"PostgreSQL {version}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    with search.serving(chosen.port):
+        if chosen.only != "pages":
+            _print_table(
+                ("search, scope user", "statement", "request over HTTP", "ratio"),
+                search.compare(
+                    dsn=os.environ.get("APP_DATABASE_URL", dsn),
+                    port=chosen.port,
+                    questions=search.make_questions(corpus, apps, chosen.queries),
+                ),
+            )
+        if chosen.only != "search":
+            _print_table(
+                ("console, the largest app", "p50 ms", "p95 ms", "CPU p50", "CPU p95", "kB"),
+                pages.measure_pages(port=chosen.port),
+            )
+
+
+def _print_table(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    print(f"\n| {' | '.join(head)} |")
+    print(f"| --- | {' | '.join(['---:'] * (len(head) - 1))} |")
+    for row in rows:
         print(f"| {' | '.join(row)} |")
     sys.stdout.flush()
 

@@ -69,17 +69,18 @@ class Task:
 
 
 class Corpus:
-    def __init__(self, *, n_rows: int, seed: int = 7) -> None:
+    def __init__(self, *, n_rows: int, seed: int = 7, n_apps: int = N_APPS) -> None:
         self.n_rows = n_rows
+        self.n_apps = n_apps
         self.numbers = np.random.default_rng(seed)
         self.random = random.Random(seed)
         self.centres = self._centres()
         self.tasks = [self._task(cluster) for cluster in range(N_CLUSTERS)]
         ranks = np.arange(1, N_USERS + 1, dtype=np.float64)
         self.user_law = (1 / ranks) / (1 / ranks).sum()
-        apps = 1 / np.arange(1, N_APPS + 1, dtype=np.float64) ** 0.7
+        apps = 1 / np.arange(1, n_apps + 1, dtype=np.float64) ** 0.7
         self.app_law = apps / apps.sum()
-        self.home = self.numbers.choice(N_APPS, N_USERS, p=self.app_law)
+        self.home = self.numbers.choice(n_apps, N_USERS, p=self.app_law)
         self.habits = self.numbers.integers(0, N_CLUSTERS, (N_USERS, 20))
 
     def _centres(self) -> Floats:
@@ -108,7 +109,7 @@ class Corpus:
     def _draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Floats]:
         """users, apps, clusters, unit vectors (in-cluster cosine about 0.64)."""
         users = self.numbers.choice(N_USERS, n, p=self.user_law)
-        strays = self.numbers.choice(N_APPS, n, p=self.app_law)
+        strays = self.numbers.choice(self.n_apps, n, p=self.app_law)
         apps = np.where(self.numbers.random(n) < 0.8, self.home[users], strays)
         clusters = self.habits[users, self.numbers.integers(0, 20, n)]
         noise = self.numbers.standard_normal((n, DIMENSIONS)).astype(np.float32)

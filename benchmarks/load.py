@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -12,7 +13,7 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg import register_vector
 
-from benchmarks.corpus import N_APPS, Corpus, Episode
+from benchmarks.corpus import N_APPS, NOW, Corpus, Episode
 from episodes.applications import create_app
 from episodes.audit import Actor
 from episodes.embedding import get_embedder
@@ -21,6 +22,7 @@ from episodes.embedding.text import embedding_text
 from episodes.enums import ActorKind
 from episodes.keys import issue_key
 from episodes.models import App, VectorGeneration
+from memoryadmin.lib import clock
 
 ACTOR = Actor(name="benchmark", kind=ActorKind.COMMAND)
 CHUNK = 10_000
@@ -115,10 +117,10 @@ VECTORS = [
 ]
 
 
-def make_apps() -> list[tuple[App, str]]:
+def make_apps(n: int = N_APPS) -> list[tuple[App, str]]:
     """Register the apps of the corpus; return each with a key that no limit stops."""
     made = []
-    for number in range(N_APPS):
+    for number in range(n):
         app = create_app(name=f"bench-{number:02d}", actor=ACTOR)
         App.objects.filter(id=app.id).update(retention_days=36_500)
         _, key = issue_key(
@@ -133,11 +135,15 @@ def make_apps() -> list[tuple[App, str]]:
 
 
 def load(connection: psycopg.Connection[Any], corpus: Corpus, apps: Sequence[App]) -> float:
-    """Write the corpus; return the seconds it took. The vectors are real ones of the goals."""
+    """Write the corpus, the newest of it from now; return the seconds it took. The vectors are real
+    ones of the goals."""
     register_vector(connection)
     generation = VectorGeneration.objects.get()
     started = time.monotonic()
-    for chunk in _chunks(corpus.episodes()):
+    late = clock.now() - NOW
+    for chunk in _chunks(
+        replace(one, completed_at=one.completed_at + late) for one in corpus.episodes()
+    ):
         _copy(connection, "episodes_episode", HEADS, (_head(each, apps) for each in chunk))
         _copy(connection, "staged_revision", REVISIONS, (_revision(each, apps) for each in chunk))
         connection.execute(
