@@ -64,8 +64,8 @@ def thing(name: str, app: App) -> object:
     raise AssertionError(f"teach this test to make a {name}")
 
 
-def address(name: str, app: App, episode: Episode) -> str:
-    """Return the address of a name."""
+def address(name: str, app: App, episode: Episode, **made: object) -> str:
+    """Return the address of a name. `made` are things of the app by their name in it."""
     [pattern] = [
         p for p in of_the_console(get_resolver().url_patterns) if f"curation:{p.name}" == name
     ]
@@ -73,7 +73,8 @@ def address(name: str, app: App, episode: Episode) -> str:
         frozenset(names)
         for _, names in get_resolver("curation.urls").reverse_dict.getlist(pattern.name)[0][0]
     }
-    named = {one: episode.id if one == "episode_id" else thing(one, app) for one in arguments}
+    made["episode_id"] = episode.id
+    named = {one: made[one] if one in made else thing(one, app) for one in arguments}
     return reverse(name, kwargs=named)
 
 

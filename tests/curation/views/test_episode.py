@@ -295,3 +295,18 @@ def test_the_number_of_queries_is_fixed(
 
     with django_assert_num_queries(queries):
         assert read(compliance, episode, path).status == 200
+
+
+@pytest.mark.parametrize("n", [2, 50])
+def test_revisions_ask_as_much_for_many_as_for_two(
+    app: App, compliance: Client, n: int, django_assert_num_queries: Any
+) -> None:
+    for number in range(n):
+        steps = make_steps(("refund", *["notify"] * number))
+        make_episode(app, session_id="s", session=make_session(steps=steps), embedded=True)
+    episode = Episode.objects.get(app=app, session_id="s")
+    assert episode.n_revisions == n
+    read(compliance, episode)
+
+    with django_assert_num_queries(13):
+        assert read(compliance, episode, "revisions/").status == 200

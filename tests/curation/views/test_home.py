@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from episodes.models import App
 from tests.curation.cast import make_user, sign_in
@@ -22,6 +25,18 @@ def test_who_has_several_chooses(app: App) -> None:
     page = Page(root.get("/", follow=True))
 
     assert page.texts("a", class_="row-link") == ["billing-agent", "infra-runbooks"]
+
+
+@pytest.mark.parametrize("n", [2, 50])
+def test_the_list_asks_as_much_for_many_apps_as_for_two(db: None, n: int) -> None:
+    for number in range(n):
+        make_app(f"agent-{number}")
+    root = sign_in(User.objects.create_superuser("root", password="a long enough one"))
+
+    with CaptureQueriesContext(connection) as asked:
+        page = Page(root.get("/apps/"))
+
+    assert (len(asked), len(page.all("a", class_="row-link"))) == (5, n)
 
 
 def test_who_has_none_is_told_whom_to_ask(app: App) -> None:

@@ -3,32 +3,116 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from django.test import Client
 
-from episodes.models import App
+from curation.reviews import Seen, correct_outcome
+from episodes.enums import Role
+from episodes.keys import issue_key
+from episodes.models import App, Episode
+from episodes.toolset_hash import Tool
+from episodes.toolsets import declare_toolset
 from tests.browser.sample import hostile, long_trace
+from tests.curation.cast import make_member, sign_in
+from tests.curation.recalls import make_recall
+from tests.curation.test_role_matrix import address, guarded
 from tests.curation.views.page import Page
+from tests.factories import ACTOR
 
-PATHS = ["episodes/", "episodes/{}/", "episodes/{}/revisions/", "episodes/{}/history/", ""]
+NASTY = (
+    '<script>alert(1)</script><img src=x onerror="alert(1)"> javascript:alert(1) \u202egnp.exe '
+    "\u200b\x1b[31mred <b>bold</b> {{ 7*7 }} https://evil.example/ " + "W" * 3_000
+)
+RAW = ("<script>alert", "<img src=x", "<b>", "<i>name", "\u202e", "\u200b", "\x1b")
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_hostile_trace_makes_no_element(app: App, compliance: Client, path: str) -> None:
+@pytest.fixture
+def reader(app: App) -> Client:
+    """Somebody who opens every page: looks after the installation, and curates this app."""
+    user = make_member(app, Role.CURATOR)
+    user.is_superuser = True
+    user.save()
+    return sign_in(user)
+
+
+@pytest.fixture
+def hostile_store(app: App) -> dict[str, object]:
+    """A store with such text wherever an agent, its user or an admin can put some; the things of
+    it by the names that they have in addresses."""
     episode = hostile(app)
+    user_id = episode.user_id or ""
+    toolset, _ = declare_toolset(
+        app=app, agent_id="<b>agent</b>\u202e", tools=[Tool(name="<b>tool</b>")], actor=ACTOR
+    )
+    recalled = make_recall(
+        app,
+        query=f"{NASTY} 1",
+        user_id=user_id,
+        session_id="<b>session</b>\u202e",
+        agent_id="<b>agent</b>\u202e",
+    )
+    key, _ = issue_key(app=app, name="<b>key</b>", scopes=["search"], actor=ACTOR)
+    seen = Seen.of(Episode.objects.get(id=episode.id))
+    correct_outcome(episode=episode, outcome="failure", reason=NASTY[:900], seen=seen, actor=ACTOR)
+    return {
+        "episode_id": episode.id,
+        "recall_id": UUID(recalled),
+        "toolset_id": toolset.id,
+        "key_id": key.id,
+    }
 
-    page = Page(compliance.get(f"/apps/{app.name}/{path.format(episode.id)}"))
 
-    assert page.status == 200
-    assert {e.tag for e in page.elements} & {"b", "u", "i", "iframe", "object", "base"} == set()
-    assert [e for e in page.elements if any(n.startswith("on") for n in e.attributes)] == []
-    assert [e["src"] for e in page.all("script") if not e["src"].startswith("/static/")] == []
-    assert [e["src"] for e in page.all("img") if not e["src"].startswith("/static/")] == []
-    assert page.all("style") == []
-    assert [e for e in page.elements if "style" in e.attributes] == []
-    for link in page.all("a"):
-        assert re.match(r"(/|#|\?)(?!/)", link["href"]), link
+def objections(page: Page) -> list[object]:
+    """Return what an attacker would have made of a page."""
+    found: list[object] = [
+        e for e in page.elements if e.tag in {"b", "u", "i", "iframe", "object", "base", "style"}
+    ]
+    found += [e for e in page.elements if any(n.startswith("on") for n in e.attributes)]
+    found += [e for e in page.elements if "style" in e.attributes]
+    for tag in ("script", "img"):
+        found += [e for e in page.all(tag) if not e["src"].startswith("/static/")]
+    found += [e for e in page.all("a") if not re.match(r"(/|#|\?)(?!/)", e["href"])]
+    # a field gives back what was typed, to be sent again as it is
+    apart = re.sub(r'(<input[^>]*\svalue=")[^"]*', r"\1", page.source)
+    return found + [raw for raw in RAW if raw in apart]
+
+
+@pytest.mark.parametrize("name", sorted(guarded()))
+def test_hostile_text_makes_no_element_of_any_page(
+    app: App, reader: Client, hostile_store: dict[str, object], name: str
+) -> None:
+    """The pages come from the URL configuration, so that a new one cannot be forgotten."""
+    episode = Episode.objects.get(app=app)
+
+    answer = reader.get(address(name, app, episode, **hostile_store), follow=True)
+
+    assert answer.status_code in {200, 405}
+    if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
+        assert objections(Page(answer)) == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "episodes/?{}",
+        "episodes/?q={}&tool={}&error={}&user_id={}&session_id={}&task_id={}&tag={}",
+        "recalls/?user_id={}&session_id={}&arm={}&episode={}",
+        "queue/?why={}",
+        "settings/ranking/?success={}&window={}",
+    ],
+)
+def test_an_address_made_up_by_somebody_is_inert(
+    app: App, reader: Client, hostile_store: dict[str, object], asked: str
+) -> None:
+    nasty = quote(NASTY[:200].replace("\x1b", ""))
+
+    page = Page(reader.get(f"/apps/{app.name}/{asked.replace('{}', nasty)}", follow=True))
+
+    assert page.status in {200, 422}
+    assert objections(page) == []
 
 
 def test_a_hostile_trace_can_be_read(app: App, compliance: Client) -> None:
