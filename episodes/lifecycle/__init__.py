@@ -16,8 +16,18 @@ from episodes.lifecycle.evidence import (
 )
 from episodes.lifecycle.head import lock_head
 from episodes.lifecycle.outcomes import Statement, retract_outcome, state_outcome
+from episodes.lifecycle.publication import (
+    NothingToPublishError,
+    Publication,
+    ReadsLikeInstructionError,
+    publish_episode,
+    withdraw_episode,
+)
 
 __all__ = [
+    "NothingToPublishError",
+    "Publication",
+    "ReadsLikeInstructionError",
     "Statement",
     "block_episode",
     "block_episodes",
@@ -26,8 +36,10 @@ __all__ = [
     "lift_change",
     "lock_head",
     "note_progress",
+    "publish_episode",
     "record_evidence",
     "retract_outcome",
     "serve_revision",
     "state_outcome",
+    "withdraw_episode",
 ]

@@ -1,0 +1,61 @@
+"""Taking a precedent back: withdrawn, or replaced by another. Agents are given it no more."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from curation.models import Precedent, PrecedentStatus
+from curation.promotion.recording import lock_precedent, record_act, storable_reason
+from curation.promotion.refusals import NotPublishedError, ProposalChangedError
+from curation.reviews import ReasonMissingError
+from episodes import lifecycle
+from episodes.audit import Actor
+from episodes.models import Episode
+from memoryadmin.lib import clock
+
+
+@transaction.atomic
+def withdraw_precedent(*, precedent: Precedent, actor: Actor, seen: int, reason: str) -> Precedent:
+    """Take what is published back. One person is enough to stop something.
+
+    Raises NotPublishedError, ProposalChangedError, ReasonMissingError.
+    """
+    held = lock_precedent(app_id=precedent.app_id, precedent_id=precedent.id)
+    if held.status != PrecedentStatus.APPROVED:
+        raise NotPublishedError(held.status)
+    if held.version != seen:
+        raise ProposalChangedError(str(held.version))
+    said = storable_reason(held, reason)
+    if not said:
+        raise ReasonMissingError
+    return end_precedent(held, status=PrecedentStatus.WITHDRAWN, actor=actor, reason=said)
+
+
+def end_precedent(
+    held: Precedent, *, status: PrecedentStatus, actor: Actor, reason: str, code: str = ""
+) -> Precedent:
+    """End it, with its org episode if there is one. `held` is locked by the caller; `code` is the
+    reason of the block, by default the status."""
+    before = held.status
+    if held.org_episode_id is not None:
+        withdraw_org_episode(held, actor=actor, reason=code or status)
+    held.status = status
+    held.ended_by, held.ended_at, held.end_reason = actor.name[:200], clock.now(), reason
+    held.version += 1
+    held.save(update_fields=["status", "ended_by", "ended_at", "end_reason", "version"])
+    record_act(
+        held,
+        actor=actor,
+        verb=f"precedent.{status}",
+        reason=reason,
+        before={"status": before},
+        after={"status": held.status},
+    )
+    return held
+
+
+def withdraw_org_episode(held: Precedent, *, actor: Actor, reason: str) -> None:
+    """Block the org episode under the precedent's own id, unless it has expired and is gone."""
+    episode = Episode.objects.filter(app_id=held.app_id, id=held.org_episode_id).first()
+    if episode is not None:
+        lifecycle.withdraw_episode(episode=episode, change_id=held.id, actor=actor, reason=reason)
