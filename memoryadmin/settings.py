@@ -266,6 +266,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.embed_due": 5.0,
         "episodes.close_idle": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
+        "curation.consolidate": crontab(hour="2", minute="40"),
         "memoryadmin.heartbeat": 5.0,
     }.items()
 }

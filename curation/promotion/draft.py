@@ -77,13 +77,12 @@ def names_of(steps: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 def anonymise_draft(source: Draft, *, outcome: str, known: Known, rare: Rare) -> Draft:
     """Take out of every text what identifies; an argument that identifies goes as a whole.
 
-    Tools and codes stay, in texts too: without them it is no procedure. The leak scan reads them.
+    Tools, codes and arguments' names stay, in texts too: without them it is no procedure. The leak scan reads them.
     """
     redactor = _Redactor(known, _without(rare, names_of(source.steps)))
     goal = redactor.text("goal", source.goal)
     steps = [redactor.step(step) for step in source.steps]
     resolution = redactor.text("resolution", source.resolution)
-    labels = {name: redactor.label(name, getattr(source, name)) for name in LABELS}
     version = source.toolset_version
     if source.toolset_kind == HashKind.OPAQUE:  # the others are hashes of tools
         version = redactor.label("toolset_version", version)
@@ -93,8 +92,9 @@ def anonymise_draft(source: Draft, *, outcome: str, known: Known, rare: Rare) ->
         steps=steps,
         resolution=resolution,
         lesson="",
+        issue_type=redactor.label("issue_type", source.issue_type),
+        agent_id=redactor.label("agent_id", source.agent_id),
         toolset_version=version,
-        **labels,
     )
     if source.lesson_source == LessonSource.TEMPLATE:
         lesson = lesson_of(made, outcome=outcome)

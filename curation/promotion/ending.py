@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db import transaction
 
 from curation.models import Precedent, PrecedentStatus
@@ -38,7 +40,7 @@ def end_precedent(
     reason of the block, by default the status."""
     before = held.status
     if held.org_episode_id is not None:
-        withdraw_org_episode(held, actor=actor, reason=code or status)
+        _withdraw(held, held.org_episode_id, actor=actor, reason=code or status)
     held.status = status
     held.ended_by, held.ended_at, held.end_reason = actor.name[:200], clock.now(), reason
     held.version += 1
@@ -54,8 +56,8 @@ def end_precedent(
     return held
 
 
-def withdraw_org_episode(held: Precedent, *, actor: Actor, reason: str) -> None:
+def _withdraw(held: Precedent, episode_id: UUID, *, actor: Actor, reason: str) -> None:
     """Block the org episode under the precedent's own id, unless it has expired and is gone."""
-    episode = Episode.objects.filter(app_id=held.app_id, id=held.org_episode_id).first()
+    episode = Episode.objects.filter(app_id=held.app_id, id=episode_id).first()
     if episode is not None:
         lifecycle.withdraw_episode(episode=episode, change_id=held.id, actor=actor, reason=reason)

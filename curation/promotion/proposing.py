@@ -91,7 +91,7 @@ def propose_precedent(
         supersedes=supersedes.id if supersedes else None,
         consolidation_id=consolidation_id,
         outcome=head.outcome,
-        outcome_source=head.outcome_source,
+        outcome_source=head.outcome_source or "",  # eligible: a person said so
         recorded_outcome=head.recorded_outcome,
         is_warning=as_warning,
         procedure_key=head.procedure_key,
@@ -180,7 +180,9 @@ def _demand_new(head: Episode, supersedes: Precedent | None) -> None:
         source_episode_id=head.id,
         status__in=(PrecedentStatus.PROPOSED, PrecedentStatus.APPROVED),
     )
-    if known.exclude(id=supersedes.id if supersedes else None).exists():
+    if supersedes is not None:
+        known = known.exclude(id=supersedes.id)
+    if known.exists():
         raise AlreadyProposedError(str(head.id))
 
 
@@ -197,7 +199,11 @@ def _edited(
 ) -> Draft:
     steps = edit_steps(draft.steps, summaries=texts, dropped=dropped)
     edited = replace(
-        draft, steps=steps, **{field: texts[field] for field in TEXTS if field in texts}
+        draft,
+        steps=steps,
+        goal=texts.get("goal", draft.goal),
+        resolution=texts.get("resolution", draft.resolution),
+        lesson=texts.get("lesson", draft.lesson),
     )
     if edited.lesson != draft.lesson:
         return replace(edited, lesson_source=LessonSource.REVIEWER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -30,7 +31,7 @@ def count_support(*, app: App, episode_id: UUID) -> Support:
     goal whose similarity is above the minimum of the vectors in use. Without a vector an episode
     supports itself alone."""
     now = clock.now()
-    values = {
+    values: dict[str, Any] = {
         "app": app.pk,
         "episode": episode_id,
         "cutoff": now - timedelta(days=app.retention_days),

@@ -63,7 +63,7 @@ def list_candidates(
     """Return the episodes of an outcome that could be promoted, the best supported first: by
     distinct subjects, then by how runs ended that recalled them, then the newest. Of those that
     did the same for a similar goal one stands for all. One statement."""
-    values = {
+    values: dict[str, Any] = {
         "app": member.app_id,
         "cutoff": clock.now() - timedelta(days=member.app.retention_days),
         "outcome": str(outcome),

@@ -72,5 +72,11 @@ def make_published(app: App, **members: Any) -> Precedent:
     return approve_precedent(precedent=proposal, actor=BEN, seen=proposal.version)
 
 
+def source_of(precedent: Precedent) -> Episode:
+    assert precedent.source_episode_id is not None
+    return Episode.objects.get(app_id=precedent.app_id, id=precedent.source_episode_id)
+
+
 def org_episode(precedent: Precedent) -> Episode:
+    assert precedent.org_episode_id is not None
     return Episode.objects.get(app_id=precedent.app_id, id=precedent.org_episode_id)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from curation.models import Contribution, Precedent
+from curation.models import Contribution
 from curation.promotion import (
     approve_precedent,
     edit_draft,
@@ -50,14 +50,11 @@ from tests.curation.promotion.scene import (
     make_published,
     org_episode,
     review,
+    source_of,
 )
 from tests.factories import make_session, make_steps, make_tombstone, write
 
 pytestmark = pytest.mark.django_db
-
-
-def source_of(precedent: Precedent) -> Episode:
-    return Episode.objects.get(id=precedent.source_episode_id)
 
 
 def test_what_is_approved_is_an_episode_of_the_organisation(app: App) -> None:

@@ -17,7 +17,7 @@ from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.enums import ActorKind
 from episodes.models import Block, Episode
-from tests.curation.promotion.scene import CARA, make_proposal, make_source
+from tests.curation.promotion.scene import CARA, make_proposal, make_source, source_of
 from tests.curation.test_reviews_at_once import at_once
 from tests.factories import make_app
 
@@ -76,7 +76,7 @@ def test_of_an_approval_and_a_refusal_one_holds() -> None:
 def test_a_flag_and_an_approval_do_not_pass_each_other() -> None:
     """Either the block came first and nothing is published, or the approval did."""
     made = make_proposal(make_app())
-    source = Episode.objects.get(id=made.source_episode_id)
+    source = source_of(made)
 
     ended = at_once(
         [

@@ -23,7 +23,7 @@ from curation.promotion.refusals import (
 )
 from curation.reviews import ReasonMissingError
 from episodes.audit import SYSTEM
-from episodes.models import App, AuditPayload, Block, Episode
+from episodes.models import App, AuditPayload, Block
 from episodes.tombstones import subject_hash
 from tests.curation.promotion.scene import (
     ANNA,
@@ -33,6 +33,7 @@ from tests.curation.promotion.scene import (
     make_proposal,
     make_published,
     org_episode,
+    source_of,
 )
 from tests.factories import make_app
 
@@ -66,7 +67,7 @@ def test_what_is_withdrawn_is_given_to_nobody(app: App) -> None:
 
 def test_a_successor_replaces_what_it_supersedes_when_it_is_approved(app: App) -> None:
     old = make_published(app)
-    source = Episode.objects.get(id=old.source_episode_id)
+    source = source_of(old)
 
     new = propose_precedent(episode=source, actor=BEN, supersedes=old)
     new = edit_draft(precedent=new, texts={"lesson": "Look first."}, actor=BEN, seen=1)
@@ -81,7 +82,7 @@ def test_a_successor_replaces_what_it_supersedes_when_it_is_approved(app: App) -
 
 def test_only_what_is_published_is_superseded(app: App) -> None:
     made = make_proposal(app)
-    source = Episode.objects.get(id=made.source_episode_id)
+    source = source_of(made)
 
     with pytest.raises(NotPublishedError):
         propose_precedent(episode=source, actor=BEN, supersedes=made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -28,13 +29,13 @@ from tests.curation.promotion.scene import (
     TOOLS,
     make_proposal,
     make_source,
-    review,
+    source_of,
 )
 from tests.factories import make_episode, make_session, make_steps, make_tombstone, write
 
 pytestmark = pytest.mark.django_db
 
-PERSONAL = {
+PERSONAL: dict[str, Any] = {
     "session_id": "chat-quillfeather-77",
     "task_id": "TASK-90817",
     "session": {
@@ -187,11 +188,9 @@ def test_what_is_blocked_contradicted_or_changed_is_not_proposed(app: App) -> No
 
 def test_a_session_is_proposed_once(app: App) -> None:
     made = make_proposal(app)
-    source = review(make_episode(app, user_id="x"))
-    source = type(source).objects.get(id=made.source_episode_id)
 
     with pytest.raises(AlreadyProposedError):
-        propose_precedent(episode=source, actor=BEN)
+        propose_precedent(episode=source_of(made), actor=BEN)
 
 
 def test_an_erased_subject_is_not_promoted(app: App) -> None:

@@ -1,0 +1,12 @@
+"""Doorbells: each rings for work that the database already knows of, and is safe to ring twice."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+
+@shared_task(name="curation.consolidate")
+def consolidate() -> int:
+    from curation.consolidation import consolidate as work
+
+    return work().proposed
