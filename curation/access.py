@@ -34,6 +34,7 @@ class Right(StrEnum):
     SEE_REACH = "see which sessions were given an episode"
     SEE_RECALLS = "read the recall log"
     SEE_AUDIT = "read the audit"
+    SEE_INCIDENTS = "read incidents"
     INVESTIGATE = "open incidents, set holds and erase"
     SEE_SETTINGS = "read keys, settings and members"
     ADMINISTER = "manage keys, settings and members"
@@ -51,6 +52,7 @@ RIGHTS: dict[Role, frozenset[Right]] = {
             Right.SEE_RECALLS,
             Right.SEE_AUDIT,
             Right.SEE_SETTINGS,
+            Right.SEE_INCIDENTS,
             Right.INVESTIGATE,
         }
     ),
@@ -64,6 +66,7 @@ SUPERUSER = frozenset(
         Right.SEE_REACH,
         Right.SEE_RECALLS,
         Right.SEE_AUDIT,
+        Right.SEE_INCIDENTS,
         Right.SEE_SETTINGS,
         Right.ADMINISTER,
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
+from curation.models import Incident
 from episodes import audit
 from episodes.audit import Actor
 from episodes.models import App, Recall
@@ -40,4 +41,18 @@ def record_recall_read(*, app: App, actor: Actor, recall: Recall) -> None:
         target_id=recall.id,
         app=app,
         user_id=recall.user_id,
+    )
+
+
+@transaction.atomic
+def record_incident_read(*, incident: Incident, actor: Actor, part: str) -> None:
+    """`part`: which page of it. An incident shows what several subjects asked for and did."""
+    audit.record(
+        actor=actor,
+        verb="incident.read",
+        target_kind="incident",
+        target_id=incident.pk,
+        app=incident.app,
+        user_id=incident.user_id,
+        after={"part": part},
     )

@@ -10,6 +10,9 @@ from curation.views import (
     episode,
     episodes,
     home,
+    incident_acts,
+    incident_parts,
+    incidents,
     members,
     overview,
     preferences,
@@ -38,6 +41,19 @@ _of_the_queue: list[URLPattern | URLResolver] = [
     path("<uuid:episode_id>/undo/", reviews.undo, name="queue-undo"),
 ]
 
+_of_an_incident: list[URLPattern | URLResolver] = [
+    path("", incidents.show, name="incident"),
+    path("backwards/", incident_parts.look_back, name="incident-backwards"),
+    path("forwards/", incident_parts.look_forward, name="incident-forwards"),
+    path("as-of/", incident_parts.look_as_of, name="incident-as-of"),
+    path("note/", incident_acts.note, name="incident-note"),
+    path("state/", incident_acts.set_state, name="incident-state"),
+    path("people/", incident_acts.assign, name="incident-assign"),
+    path("people/<uuid:person_id>/off/", incident_acts.take_off, name="incident-take-off"),
+    path("links/", incident_acts.link, name="incident-link"),
+    path("links/<uuid:link_id>/off/", incident_acts.unlink, name="incident-unlink"),
+]
+
 _of_the_settings: list[URLPattern | URLResolver] = [
     path("", arguments.go_to_settings, name="settings"),
     path("arguments/", arguments.edit_arguments, name="settings-arguments"),
@@ -56,6 +72,9 @@ _of_an_app: list[URLPattern | URLResolver] = [
     path("queue/", include(_of_the_queue)),
     path("recalls/", recalls.list_log, name="recall-list"),
     path("recalls/<uuid:recall_id>/", recalls.show_recall, name="recall"),
+    path("incidents/", incidents.list_all, name="incident-list"),
+    path("incidents/open/", incidents.open_new, name="incident-open"),
+    path("incidents/<uuid:incident_id>/", include(_of_an_incident)),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
     path("settings/", include(_of_the_settings)),

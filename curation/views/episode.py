@@ -116,4 +116,5 @@ def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, o
         "may_see_reach": request.seat.may(Right.SEE_REACH),
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),
+        "may_investigate": request.seat.may(Right.INVESTIGATE),
     }

@@ -25,6 +25,7 @@ def list_episodes(request: ConsoleRequest) -> HttpResponse:
         "form": form,
         "chips": chips(request.GET),
         "presets": presets(request.GET),
+        "may_investigate": request.seat.may(Right.INVESTIGATE),
     }
     if not wants_fragment(request):
         context["suggestions"] = reading.suggest_names(member=member)

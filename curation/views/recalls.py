@@ -29,7 +29,12 @@ def list_log(request: ConsoleRequest) -> HttpResponse:
     if "" in request.GET.values() and not wants_fragment(request):
         return redirect(short)
     form = RecallFilterForm(request.GET)
-    context: dict[str, object] = {"form": form, "chips": chips(request.GET), "arms": ARMS}
+    context: dict[str, object] = {
+        "form": form,
+        "chips": chips(request.GET),
+        "arms": ARMS,
+        "may_investigate": request.seat.may(Right.INVESTIGATE),
+    }
     if not form.is_valid():
         return render_page(request, _TEMPLATE, context, fragment=_FRAGMENT, status=422)
     asked = form.cleaned_data
@@ -61,5 +66,11 @@ def show_recall(request: ConsoleRequest, recall_id: UUID) -> HttpResponse:
     if page is None:
         raise Http404
     record_recall_read(app=request.seat.app, actor=actor_of(request), recall=page.recall)
-    context = {"page": page, "arms": ARMS, "exclusions": EXCLUSIONS, "fates": FATES}
+    context = {
+        "page": page,
+        "arms": ARMS,
+        "exclusions": EXCLUSIONS,
+        "fates": FATES,
+        "may_investigate": request.seat.may(Right.INVESTIGATE),
+    }
     return render_page(request, "curation/recall.html", context)
