@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.models import LinkKind, SourceKind
+from curation.models import Containment, Flag, LinkKind, SourceKind
 from episodes.models import App, Block, Episode, Recall
 
 
@@ -58,6 +58,12 @@ def _subjects_of(app: App, kind: str, target_id: UUID) -> Sequence[str | None]:
         case LinkKind.BLOCK:
             blocks = Block.objects.filter(app_id=app.pk, change_id=target_id)
             return [None] if blocks.exists() else []
+        case LinkKind.FLAG:
+            flags = Flag.objects.filter(app=app, id=target_id)
+            return list(flags.values_list("user_id", flat=True))
+        case LinkKind.CONTAINMENT:
+            closures = Containment.objects.filter(app=app, id=target_id)
+            return list(closures.values_list("user_id", flat=True))
     return []
 
 

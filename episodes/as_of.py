@@ -3,19 +3,20 @@ the store as it was then.
 
 Only the store differs between two moments: profile, thresholds, generation and limit are the
 recall's own (episodes/ranking.py weighs), and retention reaches as far back from the moment as it
-did from the search. Agrees with the log at the recall's own time, as far as its rows are still
+did from the search. Of what the organisation shares every episode is compared, while a search of
+much looks at those that come near. Agrees with the log at the recall's own time, as far as its rows are still
 there; what was erased or has expired since is counted, and never shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from episodes.effective import Effective
-from episodes.enums import Scope, ToolsetRelation
+from episodes.enums import RecallMode, Scope, ToolsetRelation
 from episodes.measuring import Measure, measure
 from episodes.models import App, Episode, RankingProfile, Recall, RecallHit
 from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, score
@@ -36,7 +37,6 @@ class Found:
     candidate: Candidate
     factors: Factors
     revision: int
-    scope: str
     content_hash: str
     is_reviewed: bool
     reason: str | None
@@ -118,7 +118,7 @@ def search_as_of(*, app: App, recall: Recall, moment: datetime) -> AsOf:
         candidates=measured.n,
         is_cut=is_cut,
         gone=max(len(named), missing),
-        is_exact=is_own_time,
+        is_exact=is_own_time and recall.mode == RecallMode.EXACT,
         without_similarity=measured.without_similarity,
     )
 
@@ -138,7 +138,7 @@ def _filtered(stood: Sequence[Stood], recall: Recall, moment: datetime) -> Seque
 
 
 def _in_window(stood: Sequence[Stood], window: int) -> tuple[Sequence[Stood], bool]:
-    """A subject's scope is its newest; the organisation's has no such end."""
+    """A subject's scope is its newest; what is shared is all compared."""
     own = [one for one in stood if one.scope == Scope.USER]
     shared = [one for one in stood if one.scope == Scope.ORG]
     return [*own[:window], *shared], len(own) > window
@@ -159,6 +159,20 @@ def _candidate(
         age_days=max(age, 0.0),
         completed_at=one.stood.completed_at,
         procedure_key=one.procedure_key,
+        scope=one.stood.scope,
+        carries_own_wording=one.stood.is_own_wording,
+    )
+
+
+def _weighed(profile: Profile, one: Candidate) -> Factors:
+    return score(
+        profile,
+        similarity=one.similarity,
+        text=one.text,
+        outcome=one.outcome,
+        outcome_source=one.outcome_source,
+        toolset=one.toolset,
+        age_days=one.age_days,
     )
 
 
@@ -166,46 +180,46 @@ def _chosen(
     profile: Profile,
     recall: Recall,
     rows: Sequence[Measure],
-    weighed: Sequence[Candidate],
-    outcomes: dict[UUID, Effective],
+    candidates: Sequence[Candidate],
+    outcomes: Mapping[UUID, Effective],
 ) -> list[Found]:
     """Return what is returned, in its order, and then the rest, best first."""
     asked = {"include_failures": recall.include_failures}
-    chosen = choose(profile, weighed, limit=recall.result_limit, **asked)
+    chosen = choose(profile, candidates, limit=recall.result_limit, **asked)
     place = {one.id: rank for rank, (one, _) in enumerate(chosen)}
-    taken = {(one.procedure_key, one.outcome) for one, _ in chosen}
-    found = []
-    for row, one in zip(rows, weighed, strict=True):
-        factors = score(
+    factors = {one.id: _weighed(profile, one) for one in candidates}
+    excluded = {
+        one.id: exclusion(
             profile,
             similarity=one.similarity,
-            text=one.text,
+            relevance=factors[one.id].relevance,
             outcome=one.outcome,
-            outcome_source=one.outcome_source,
-            toolset=one.toolset,
-            age_days=one.age_days,
+            recorded_outcome=one.recorded_outcome,
+            **asked,
         )
-        reason = None
-        if one.id not in place:
-            reason = exclusion(
-                profile,
-                similarity=one.similarity,
-                relevance=factors.relevance,
-                outcome=one.outcome,
-                recorded_outcome=one.recorded_outcome,
-                **asked,
-            ) or ("same_procedure" if (one.procedure_key, one.outcome) in taken else "cap")
-        found.append(
-            Found(
-                candidate=one,
-                factors=factors,
-                revision=row.stood.revision,
-                scope=row.stood.scope,
-                content_hash=row.content_hash,
-                is_reviewed=row.stood.revision in outcomes[one.id].reviewed,
-                reason=reason,
-            )
+        for one in candidates
+    }
+    own = {o.procedure_key for o in candidates if o.scope == Scope.USER and not excluded[o.id]}
+    taken = {(one.procedure_key, one.outcome) for one, _ in chosen}
+
+    def reason(one: Candidate) -> str | None:
+        if one.id in place or excluded[one.id]:
+            return excluded[one.id]
+        if one.carries_own_wording and one.procedure_key in own:
+            return "own_copy"
+        return "same_procedure" if (one.procedure_key, one.outcome) in taken else "cap"
+
+    found = [
+        Found(
+            candidate=one,
+            factors=factors[one.id],
+            revision=row.stood.revision,
+            content_hash=row.content_hash,
+            is_reviewed=row.stood.revision in outcomes[one.id].reviewed,
+            reason=reason(one),
         )
+        for row, one in zip(rows, candidates, strict=True)
+    ]
     return sorted(found, key=lambda one: (place.get(one.id, len(place)), -one.factors.score))
 
 

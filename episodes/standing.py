@@ -22,6 +22,7 @@ from episodes.models import (
     Serving,
     Toolset,
 )
+from episodes.tombstones import subject_hash
 from episodes.toolsets import USE, kind_of
 
 # A filter of a search, as the column it compares. Agent, task and tags are not kept by revision:
@@ -37,13 +38,17 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Stood:
-    """A completed episode of a search's scope, with the revision served at the moment."""
+    """A completed episode of a search's scope, with the revision served at the moment.
+
+    `is_own_wording`: shared by the organisation, in the words of the very subject that searched.
+    """
 
     episode_id: UUID
     revision: int
     scope: str
     completed_at: datetime
     is_blocked: bool
+    is_own_wording: bool
 
 
 def open_at(moment: datetime, *, begins: str, ends: str) -> Q:
@@ -81,15 +86,17 @@ def read_stood(*, recall: Recall, moment: datetime, cutoff: datetime) -> list[St
         "episode__scope",
         "episode__completed_at",
         "is_blocked",
+        "episode__wording_hash",
         "at_once",
         "episode__origin",
     )
     kept = {row[0]: row for row in found}
-    late = [key for key, row in kept.items() if not row[5] or row[6] == LIFECYCLE]
+    late = [key for key, row in kept.items() if not row[6] or row[7] == LIFECYCLE]
     known = _completions(recall.app_id, late)
+    own = subject_hash(app_id=recall.app_id, user_id=recall.user_id)
     return [
-        Stood(key, revision, scope, completed_at, is_blocked)
-        for key, revision, scope, completed_at, is_blocked, *_ in kept.values()
+        Stood(key, revision, scope, completed_at, is_blocked, wording == own)
+        for key, revision, scope, completed_at, is_blocked, wording, *_ in kept.values()
         if completed_at is not None and known.get(key, moment) <= moment
     ]
 

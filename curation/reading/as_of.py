@@ -9,6 +9,7 @@ from uuid import UUID
 
 from curation.reading.incident_forwards import goals_of
 from episodes.as_of import AsOf, Found, search_as_of
+from episodes.enums import RecallMode
 from episodes.models import Member, Recall, RecallHit
 from memoryadmin.lib import clock
 
@@ -39,7 +40,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """`agrees`: whether the calculation for the recall's own time gives what the log says; None
-    where rows that were there are gone, so that it cannot."""
+    where it need not, because rows are gone or the search itself compared a part alone."""
 
     recall: Recall
     then: AsOf
@@ -85,11 +86,12 @@ def _side(episode_id: UUID, as_of: AsOf, sides: dict[UUID, Side]) -> Side:
 
 
 def _agrees(recall: Recall, own: AsOf) -> bool | None:
-    if own.gone or own.without_similarity:
-        return None
     logged = RecallHit.objects.filter(
         app_id=recall.app_id, recalled_at=recall.recalled_at, recall_id=recall.id
     ).order_by("rank")
-    return [(hit.episode_id, hit.revision, hit.outcome) for hit in logged] == [
+    if [(hit.episode_id, hit.revision, hit.outcome) for hit in logged] == [
         (one.id, one.revision, one.candidate.outcome) for one in own.returned
-    ]
+    ]:
+        return True
+    is_partial = recall.mode != RecallMode.EXACT
+    return None if own.gone or own.without_similarity or is_partial else False

@@ -33,7 +33,7 @@ class Forwards:
         return sum(not node.exists for node in self.reach.nodes)
 
 
-def suspects_of(roots: Roots, backwards: Backwards) -> tuple[list[UUID], list[UUID]]:
+def suspects_of(roots: Roots, backwards: Backwards) -> tuple[list[UUID], Sequence[UUID]]:
     """Return the episodes that can be followed, and those followed unless others are chosen.
 
     An episode that the incident names is what is suspected. Without one it is what the runs were

@@ -25,6 +25,7 @@ from episodes.models import (
     RankingProfile,
     Recall,
     RecallHit,
+    Serving,
 )
 from episodes.recall import Filters
 from episodes.toolset_hash import Tool
@@ -32,6 +33,7 @@ from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
 from tests.episodes.asking import USER, ask
+from tests.episodes.sharing import share
 from tests.factories import ACTOR, GOAL, make_app, make_episode, make_session, make_steps, write
 
 pytestmark = pytest.mark.django_db
@@ -421,3 +423,28 @@ def test_it_asks_as_much_for_many_candidates_as_for_one(app: App, n: int) -> Non
         assert len(returned(app, recall, 3)) == min(n, 2)
 
     assert len(asked) == 7
+
+
+def test_what_the_organisation_shares_is_asked_with_it(app: App) -> None:
+    with clock.at(hour(1)):
+        shared = share(app, tools=["a"], completed_at=hour(0))
+        copy = share(app, tools=["b"], completed_at=hour(0), wording_of=USER)
+        for one in (shared, copy):
+            Serving.objects.create(app=app, episode=one, revision=1)
+    own = episode_at(app, 2, tools=["b"])
+    recalls = [search_at(app, 3, scope=scope) for scope in ("org", "both", "user")]
+
+    assert [set(returned(app, one, 3)) for one in recalls] == [
+        {shared.id, copy.id},
+        {shared.id, own.id},
+        {own.id},
+    ]
+    assert [_shown_at(app, one, 3) for one in recalls] == [_logged(one) for one in recalls]
+    with clock.at(hour(9)):
+        found = search_as_of(app=app, recall=recalls[1], moment=hour(3))
+    assert [(one.id, one.reason) for one in found.left] == [(copy.id, "own_copy")]
+
+
+def _shown_at(app: App, recall: Recall, n: float) -> list[tuple[Any, ...]]:
+    with clock.at(hour(9)):
+        return _shown(search_as_of(app=app, recall=recall, moment=hour(n)))

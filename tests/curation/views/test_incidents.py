@@ -373,7 +373,7 @@ def test_the_acts_of_an_investigator(
     app: App, compliance: Client, incident: Incident, precedent: Episode
 ) -> None:
     make_member(app, "curator", "ruth")
-    acts = [
+    acts: list[tuple[str, dict[str, Any]]] = [
         ("note/", {"text": "Called."}),
         ("people/", {"name": "ruth"}),
         ("links/", {"kind": "episode", "target_id": str(precedent.id)}),
