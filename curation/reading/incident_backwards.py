@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from curation.models import Precedent as Promotion
 from curation.reading.incidents import Roots
 from curation.reading.recall import Given, read_given
 from episodes.effective import REVIEW_SOURCES
@@ -18,11 +19,13 @@ MOST = 100  # recalls; a run that asked more often is cut, and the page says so
 
 @dataclass(frozen=True, slots=True)
 class Precedent:
-    """`judged`: what people said of it, oldest first. `blocked`: every block it ever had."""
+    """`judged`: what people said of it, oldest first. `blocked`: every block it ever had.
+    `promoted`: how it came to be the organisation's, if it is."""
 
     given: Given
     judged: Sequence[OutcomeEntry]
     blocked: Sequence[Block]
+    promoted: Promotion | None
 
     @property
     def is_as_served(self) -> bool:
@@ -53,7 +56,7 @@ class Backwards:
 
 
 def read_backwards(*, member: Member, roots: Roots) -> Backwards:
-    """Return the recalls of the roots, oldest first. Nine queries.
+    """Return the recalls of the roots, oldest first. Ten queries.
 
     A root that is a session or an episode stands for all that its run recalled, a root that is a
     recall for itself alone.
@@ -71,11 +74,12 @@ def read_backwards(*, member: Member, roots: Roots) -> Backwards:
     )
     given, _ = read_given(member=member, hits=hits)
     ids = {hit.episode_id for hit in hits}
-    judged, blocked = _judged(member, ids), _blocked(member, ids)
+    judged, blocked, promoted = _judged(member, ids), _blocked(member, ids), _promoted(member, ids)
     by_recall: dict[UUID, list[Precedent]] = {}
     for one in given:
+        named = one.hit.episode_id
         precedent = Precedent(
-            one, judged.get(one.hit.episode_id, []), blocked.get(one.hit.episode_id, [])
+            one, judged.get(named, []), blocked.get(named, []), promoted.get(named)
         )
         by_recall.setdefault(one.hit.recall_id, []).append(precedent)
     return Backwards(
@@ -125,3 +129,8 @@ def _blocked(member: Member, ids: Collection[UUID]) -> Mapping[UUID, list[Block]
     ):
         found.setdefault(block.episode_id, []).append(block)
     return found
+
+
+def _promoted(member: Member, ids: Collection[UUID]) -> Mapping[UUID, Promotion]:
+    rows = Promotion.objects.filter(app_id=member.app_id, org_episode_id__in=ids)
+    return {one.org_episode_id: one for one in rows if one.org_episode_id}

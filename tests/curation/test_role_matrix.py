@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from curation.access import RIGHTS, Right
+from curation.incidents import open_incident
+from curation.models import Incident, IncidentLink, IncidentPerson
 from episodes.enums import Role
 from episodes.members import add_member
 from episodes.models import App, Episode
@@ -61,7 +63,24 @@ def thing(name: str, app: App) -> object:
             return add_member(
                 app=app, user=make_user(f"member-{uuid4()}"), role=Role.VIEWER, actor=ACTOR
             ).pk
+        case "incident_id":
+            return incident_of(app).id
+        case "person_id":
+            incident = incident_of(app)
+            named = {"app": app, "incident": incident, "removed_at": None}
+            return IncidentPerson.objects.get_or_create(**named, defaults={"name": "ruth"})[0].id
+        case "link_id":
+            incident = incident_of(app)
+            named = {"app": app, "incident": incident, "removed_at": None}
+            told = {"kind": "block", "target_id": "b"}
+            return IncidentLink.objects.get_or_create(**named, defaults=told)[0].id
     raise AssertionError(f"teach this test to make a {name}")
+
+
+def incident_of(app: App) -> Incident:
+    """The one that every address of an incident is about."""
+    found = Incident.objects.filter(app=app).first()
+    return found or open_incident(app=app, title="Found", description="So.", actor=ACTOR)
 
 
 def address(name: str, app: App, episode: Episode, **made: object) -> str:

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
+from curation.access import Right
+from curation.incidents import add_note, link_target, open_incident
 from curation.reviews import Seen, correct_outcome
 from episodes.enums import Role
 from episodes.keys import issue_key
@@ -32,7 +34,11 @@ RAW = ("<script>alert", "<img src=x", "<b>", "<i>name", "\u202e", "\u200b", "\x1
 @pytest.fixture
 def reader(app: App) -> Client:
     """Somebody who opens every page: looks after the installation, and curates this app."""
-    user = make_member(app, Role.CURATOR)
+    return superuser(app, Role.CURATOR)
+
+
+def superuser(app: App, role: Role) -> Client:
+    user = make_member(app, role)
     user.is_superuser = True
     user.save()
     return sign_in(user)
@@ -57,7 +63,21 @@ def hostile_store(app: App) -> dict[str, object]:
     key, _ = issue_key(app=app, name="<b>key</b>", scopes=["search"], actor=ACTOR)
     seen = Seen.of(Episode.objects.get(id=episode.id))
     correct_outcome(episode=episode, outcome="failure", reason=NASTY[:900], seen=seen, actor=ACTOR)
+    incident = open_incident(
+        app=app,
+        title=NASTY[:190],
+        description=NASTY,
+        source_kind="session",
+        source_id="<b>session</b>\u202e",
+        actor=ACTOR,
+    )
+    add_note(incident=incident, text=NASTY, actor=ACTOR)
+    named = str(episode.session_id)
+    link_target(incident=incident, kind="session", target_id=named, actor=ACTOR)
+    link = link_target(incident=incident, kind="episode", target_id=str(episode.id), actor=ACTOR)
     return {
+        "incident_id": incident.id,
+        "link_id": link.id,
         "episode_id": episode.id,
         "recall_id": UUID(recalled),
         "toolset_id": toolset.id,
@@ -86,6 +106,8 @@ def test_hostile_text_makes_no_element_of_any_page(
 ) -> None:
     """The pages come from the URL configuration, so that a new one cannot be forgotten."""
     episode = Episode.objects.get(app=app)
+    if guarded()[name] is Right.INVESTIGATE:
+        reader = superuser(app, Role.COMPLIANCE)
 
     answer = reader.get(address(name, app, episode, **hostile_store), follow=True)
 
