@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 
+from episodes.keys import Caller
 from episodes.wire import QueryVector, adapt, numbered
 
 Ask = Callable[[int], None]
@@ -24,6 +25,7 @@ class Question:
     values: dict[str, Any]
     vector: list[float]
     key: str
+    caller: Caller
     body: bytes
 
 

@@ -38,8 +38,8 @@ class Query:
 class Episode:
     app_id: int
     id: uuid.UUID
-    user_id: str
-    session_id: str
+    user_id: str | None  # None: the organisation's
+    session_id: str | None
     completed_at: dt.datetime
     outcome: str
     outcome_source: str

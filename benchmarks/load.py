@@ -19,7 +19,7 @@ from episodes.audit import Actor
 from episodes.embedding import get_embedder
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
-from episodes.enums import ActorKind
+from episodes.enums import ActorKind, Scope
 from episodes.keys import issue_key
 from episodes.models import App, VectorGeneration
 from memoryadmin.lib import clock
@@ -119,22 +119,35 @@ VECTORS = [
 
 def make_apps(n: int = N_APPS) -> list[tuple[App, str]]:
     """Register the apps of the corpus; return each with a key that no limit stops."""
-    made = []
     for number in range(n):
         app = create_app(name=f"bench-{number:02d}", actor=ACTOR)
         App.objects.filter(id=app.id).update(retention_days=36_500)
-        _, key = issue_key(
-            app=app,
-            name="bench",
-            scopes=["search", "ingest", "read"],
-            actor=ACTOR,
-            limit_per_minute=2_000_000_000,
-        )
-        made.append((app, key))
-    return made
+    return take_apps()
 
 
-def load(connection: psycopg.Connection[Any], corpus: Corpus, apps: Sequence[App]) -> float:
+def take_apps() -> list[tuple[App, str]]:
+    """Return the registered apps, each with such a key."""
+    return [(app, _key(app)) for app in App.objects.order_by("name")]
+
+
+def _key(app: App) -> str:
+    _, key = issue_key(
+        app=app,
+        name="bench",
+        scopes=["search", "ingest", "read"],
+        actor=ACTOR,
+        limit_per_minute=2_000_000_000,
+    )
+    return key
+
+
+def load(
+    connection: psycopg.Connection[Any],
+    corpus: Corpus,
+    apps: Sequence[App],
+    *,
+    scope: str = Scope.USER,
+) -> float:
     """Write the corpus, the newest of it from now; return the seconds it took. The vectors are real
     ones of the goals."""
     register_vector(connection)
@@ -144,6 +157,8 @@ def load(connection: psycopg.Connection[Any], corpus: Corpus, apps: Sequence[App
     for chunk in _chunks(
         replace(one, completed_at=one.completed_at + late) for one in corpus.episodes()
     ):
+        if scope == Scope.ORG:
+            chunk = [replace(each, user_id=None, session_id=None) for each in chunk]
         _copy(connection, "episodes_episode", HEADS, (_head(each, apps) for each in chunk))
         _copy(connection, "staged_revision", REVISIONS, (_revision(each, apps) for each in chunk))
         connection.execute(
@@ -185,9 +200,13 @@ def _copy(
             copy.write_row(row)
 
 
+def _scope(each: Episode) -> str:
+    return Scope.ORG if each.user_id is None else Scope.USER
+
+
 def _head(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
     return (
-        each.id, apps[each.app_id].id, "user", each.user_id, each.session_id, "", "session",
+        each.id, apps[each.app_id].id, _scope(each), each.user_id, each.session_id, "", "session",
         "completed", each.recall_state, "unreviewed", "ready", each.outcome, each.outcome_source,
         False, 1, 1, 1, 8, each.outcome, each.procedure_key, each.toolset_version or "",
         "opaque", each.agent_id, "", each.issue_type, [], each.completed_at, False,
@@ -219,6 +238,6 @@ def _vectors(
     for each, text, values in zip(chunk, texts, get_embedder().embed(texts), strict=True):
         if each.vector is not None and values is not None:  # a few still wait for theirs
             yield (
-                apps[each.app_id].id, each.id, generation, 1, "user", each.user_id,
+                apps[each.app_id].id, each.id, generation, 1, _scope(each), each.user_id,
                 Vector(values), text_hash(text),
             )  # fmt: skip

@@ -77,7 +77,7 @@ def parameters(query: Query, *, now: dt.datetime) -> dict[str, object]:
     }
 
 
-def _cpu_ms(connection: psycopg.Connection[Any]) -> float:
+def cpu_ms(connection: psycopg.Connection[Any]) -> float:
     """CPU time of the server process so far: what a noisy machine disturbs least."""
     schedstat = Path(f"/proc/{connection.info.backend_pid}/schedstat")
     return int(schedstat.read_text().split()[0]) / 1e6
@@ -92,10 +92,10 @@ def one_client(
     timed = []
     for i, query in enumerate(queries):
         values = parameters(query, now=NOW + dt.timedelta(microseconds=i))
-        used, start = _cpu_ms(connection), time.perf_counter()
+        used, start = cpu_ms(connection), time.perf_counter()
         rows = connection.execute(sql, values).fetchall()
         elapsed = (time.perf_counter() - start) * 1000
-        timed.append((elapsed, _cpu_ms(connection) - used, rows))
+        timed.append((elapsed, cpu_ms(connection) - used, rows))
     return timed
 
 

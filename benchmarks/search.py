@@ -18,6 +18,7 @@ from benchmarks.corpus import Corpus
 from episodes import search
 from episodes.embedding import get_embedder
 from episodes.embedding.text import embedding_text
+from episodes.enums import Scope
 from episodes.keys import authenticate
 from episodes.models import App
 from episodes.query import read_query
@@ -29,7 +30,9 @@ SECONDS = 5.0
 CLIENTS = 4
 
 
-def make_questions(corpus: Corpus, apps: Sequence[tuple[App, str]], n: int) -> list[Question]:
+def make_questions(
+    corpus: Corpus, apps: Sequence[tuple[App, str]], n: int, *, scope: str = Scope.USER
+) -> list[Question]:
     """Return searches drawn by the law that made the rows, so that heavy users ask most."""
     questions = []
     for number, drawn in enumerate(corpus.queries(n)):
@@ -37,7 +40,10 @@ def make_questions(corpus: Corpus, apps: Sequence[tuple[App, str]], n: int) -> l
         caller = authenticate(key)
         assert caller is not None
         request = SearchRequest(
-            user_id=drawn.user_id, query=" ".join(drawn.words), session_id=f"asking-{number}"
+            user_id=drawn.user_id,
+            query=" ".join(drawn.words),
+            scope=scope,
+            session_id=f"asking-{number}",
         )
         query = read_query(request.query, user_id=request.user_id, generation=caller.generation)
         [vector] = get_embedder().embed([embedding_text(query.text, "")])
@@ -49,10 +55,12 @@ def make_questions(corpus: Corpus, apps: Sequence[tuple[App, str]], n: int) -> l
                 ),
                 vector=vector,
                 key=key,
+                caller=caller,
                 body=json.dumps(
                     {
                         "user_id": request.user_id,
                         "query": request.query,
+                        "scope": request.scope,
                         "session_id": request.session_id,
                     }
                 ).encode(),

@@ -56,6 +56,7 @@ BLOCKS = {
     BlockKind.WITHDRAWN: Word("Withdrawn", "blocked", "Taken back after it was shared."),
     BlockKind.LEGAL: Word("Legal", "scale", "Kept out of recall for a legal reason."),
 }
+SHARED = Word("Organisation", "apps", "Shared by all subjects of the app, and without any of them.")
 RATINGS = {
     Rating.POSITIVE: Word("Positive", "thumb-up"),
     Rating.NEGATIVE: Word("Negative", "thumb-down"),

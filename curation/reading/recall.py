@@ -12,6 +12,7 @@ from django.db.models import Q
 from curation.recall_words import Fate
 from episodes import ranking
 from episodes.as_of import profile_then
+from episodes.enums import Scope
 from episodes.models import (
     Block,
     Episode,
@@ -52,6 +53,7 @@ class Left:
     """What came near and was not given."""
 
     episode_id: UUID
+    scope: str
     revision: int
     reason: str
     outcome: str
@@ -184,6 +186,7 @@ def _left(stored: dict[str, Any], profile: Profile, revisions: _Revisions) -> Le
     }
     return Left(
         episode_id=episode_id,
+        scope=stored.get("scope", Scope.USER),  # of old, all were
         revision=stored["revision"],
         reason=stored["reason"],
         factors=ranking.score(profile, **weighed),

@@ -13,7 +13,15 @@ from curation.reading.episode import ToolsetStanding
 from curation.reading.trace import Move, Step
 from curation.templatetags.console import icon, inert, plain, when
 from curation.words import Word
-from episodes.enums import BlockKind, LessonSource, Outcome, OutcomeSource, Rating, ReviewState
+from episodes.enums import (
+    BlockKind,
+    LessonSource,
+    Outcome,
+    OutcomeSource,
+    Rating,
+    ReviewState,
+    Scope,
+)
 
 register = template.Library()
 
@@ -55,6 +63,12 @@ def source_badge(source: str | None) -> SafeString:
         icon(word.icon),
         word.label,
     )
+
+
+@register.simple_tag
+def scope_badge(scope: str) -> SafeString:
+    """What is a subject's own is the usual, and says nothing."""
+    return badge(words.SHARED, kind="shared") if scope == Scope.ORG else SafeString("")
 
 
 @register.simple_tag

@@ -90,12 +90,12 @@ def run(
     shared: Shared = "none" if scope == Scope.USER else how_to_compare(asked)
     if shared == "near":
         return _look_near(asked, generation)
-    return _execute(asked.sql(shared=shared), asked.values, lock=LOCK)
+    return execute(asked.sql(shared=shared), asked.values, lock=LOCK)
 
 
 def how_to_compare(asked: Asked) -> Shared:
     """Return how much of what the app shares is to be compared, by how much there is."""
-    [found] = _execute(count_shared(asked.filters), asked.values)
+    [found] = execute(count_shared(asked.filters), asked.values)
     if found["count"] > ALL_SHARED:
         return "near"
     # in the scope org nothing is an answer, too
@@ -119,16 +119,16 @@ def _look_near(asked: Asked, generation: Generation | None) -> list[DictRow]:
     further = {"reach": Int8(SECOND_REACH), "recent": asked.values["window"], "last_look": True}
     if generation is None or not asked.vector:
         # by text alone: as many of the newest as of a subject's own, and older ones by their names
-        return _execute(asked.sql(shared="near"), {**values, **further}, lock=PLANNED_LOCK)
+        return execute(asked.sql(shared="near"), {**values, **further}, lock=PLANNED_LOCK)
     sql = asked.sql(shared="near", index=Index(generation.id, generation.dimensions))
-    rows = _execute(sql, values, lock=PLANNED_LOCK)
+    rows = execute(sql, values, lock=PLANNED_LOCK)
     if rows[0]["settled"]:
         return rows
     since = rows[0]["look_since"] or asked.values["cutoff"]
-    return _execute(sql, {**values, **further, "recent_since": since}, lock=PLANNED_LOCK)
+    return execute(sql, {**values, **further, "recent_since": since}, lock=PLANNED_LOCK)
 
 
-def _execute(sql: str, values: Mapping[str, Any], *, lock: str = "") -> list[DictRow]:
+def execute(sql: str, values: Mapping[str, Any], *, lock: str = "") -> list[DictRow]:
     """A psycopg cursor of its own, because Django's binds on the client and so never prepares.
 
     The subject's shared lock goes before a search, in the same round trip and transaction: an

@@ -7,6 +7,7 @@ from episodes.lifecycle import block_episode
 from episodes.models import App, EpisodeRevision, OutcomeEntry
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
+from tests.episodes.sharing import share
 from tests.factories import ACTOR, GOAL, make_app, make_episode, make_key, make_steps, write
 
 
@@ -152,3 +153,13 @@ def test_key_of_another_app_learns_nothing(app: App) -> None:
     outsider = ApiClient(make_key(make_app())[1])
 
     assert outsider.get(f"episodes/{episode.id}").status == 404
+
+
+def test_what_is_shared_is_read_without_naming_a_subject(client: ApiClient, app: App) -> None:
+    shared = share(app, wording_of="user-1")
+
+    answer = client.get(f"episodes/{shared.id}")
+
+    assert (answer.status, answer.body["scope"]) == (200, "org")
+    assert (answer.body["user_id"], answer.body["session_id"]) == (None, None)
+    assert "wording_hash" not in answer.body

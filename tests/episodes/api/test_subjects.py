@@ -11,6 +11,7 @@ from episodes.models import App, Episode
 from episodes.subject_tokens import sign_subject, signing_secret
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
+from tests.episodes.sharing import share
 from tests.factories import GOAL, make_body, make_episode, make_key
 
 ABOUT = {"user_id": "user-1", "session_id": "session-1"}
@@ -121,3 +122,14 @@ def test_key_that_demands_none_ignores_it(app: App) -> None:
     client = ApiClient(make_key(app)[1])
 
     assert client.post("sessions", make_body(), X_Subject_Token="nonsense").status == 201
+
+
+def test_a_key_bound_to_a_subject_searches_what_is_shared_and_reads_only_its_own(app: App) -> None:
+    shared = share(app)
+    bound = BoundClient(app, "user-1")
+
+    found = bound.post("search", {"user_id": "user-1", "query": GOAL})
+    read = bound.get(f"episodes/{shared.id}")
+
+    assert [memory["episode_id"] for memory in found.body["memories"]] == [str(shared.id)]
+    assert read.status == 404
