@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import orjson
 from django.db import transaction
 
+from episodes.audit_chain import entry_digest, link
 from episodes.enums import ActorKind
 from episodes.exceptions import AuditOutsideTransactionError
 from episodes.models import App, AuditEntry, AuditPayload
@@ -115,6 +116,8 @@ def record_each(
                 canonical=canonical,
             )
         )
+    for entry, place in zip(entries, link([entry_digest(entry) for entry in entries]), strict=True):
+        entry.lane, entry.number, entry.chain = place.lane, place.number, place.chain
     AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
     AuditPayload.objects.bulk_create(payloads, batch_size=BATCH)
     return entries

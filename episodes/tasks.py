@@ -24,3 +24,10 @@ def purge_idempotency() -> int:
     from episodes.idempotency import purge_expired
 
     return purge_expired()
+
+
+@shared_task(name="episodes.checkpoint_audit")
+def checkpoint_audit() -> None:
+    from episodes.audit_checkpoints import write_checkpoint
+
+    write_checkpoint()

@@ -40,9 +40,14 @@ SECRET_KEY_FALLBACKS = env.names("MEMORYADMIN_SECRET_KEY_FALLBACKS")
 # Keyed hashes that must stay comparable for good (tombstones, audit). Not the secret key, which
 # may be rotated.
 HASH_KEY = ""
+# Signs certificates and audit checkpoints. Kept from the database, or it would prove nothing.
+SIGNING_KEY = ""
 if _database:
     SECRET_KEY = keyfile.key("MEMORYADMIN_SECRET_KEY", DATA_DIR / "secret_key", may_create=LOCAL)
     HASH_KEY = keyfile.key("MEMORYADMIN_HASH_KEY", DATA_DIR / "hash_key", may_create=LOCAL)
+    SIGNING_KEY = keyfile.key("MEMORYADMIN_SIGNING_KEY", DATA_DIR / "signing_key", may_create=LOCAL)
+# Erasures and checkpoints, one signed line each, to be kept apart from the database's backups.
+LEDGER_PATH = env.path("MEMORYADMIN_LEDGER", DATA_DIR / "ledger.jsonl")
 
 # --- Web ------------------------------------------------------------------------------------------
 
@@ -267,6 +272,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.close_idle": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
         "curation.consolidate": crontab(hour="2", minute="40"),
+        "episodes.checkpoint_audit": crontab(minute="*/10"),
         "memoryadmin.heartbeat": 5.0,
     }.items()
 }

@@ -125,6 +125,12 @@ def as_app(db: None) -> Callable[[], AbstractContextManager[None]]:
 
 
 @pytest.fixture(autouse=True)
+def _own_ledger(tmp_path: Path, settings: Any) -> None:
+    """The ledger outlives a database, and each test has a database of its own."""
+    settings.LEDGER_PATH = tmp_path / "ledger.jsonl"
+
+
+@pytest.fixture(autouse=True)
 def _plain_static_files(settings: Any) -> None:
     """Templates are rendered without collecting static files first."""
     settings.STORAGES = {

@@ -1,6 +1,6 @@
 from episodes.models.access import ApiKey, Member, RateWindow
 from episodes.models.app import App, RankingProfile
-from episodes.models.audit import AuditEntry, AuditPayload
+from episodes.models.audit import AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
 from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.feedback import Feedback
@@ -17,7 +17,9 @@ from episodes.models.vector import EpisodeVector, PendingEmbedding, VectorGenera
 __all__ = [
     "ApiKey",
     "App",
+    "AuditCheckpoint",
     "AuditEntry",
+    "AuditLane",
     "AuditPayload",
     "Block",
     "Episode",

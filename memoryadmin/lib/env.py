@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -103,3 +104,14 @@ def url(name: str, default: str = "", *, schemes: Iterable[str]) -> str:
         # the value may hold a password, so it is not repeated
         raise ImproperlyConfigured(f"{name} must be a URL that starts with {' or '.join(allowed)}")
     return value
+
+
+def path(name: str, default: Path) -> Path:
+    """Return an absolute path; a relative one is a mistake, since processes differ in where they are."""
+    value = text(name)
+    if not value:
+        return default
+    found = Path(value)
+    if not found.is_absolute():
+        raise ImproperlyConfigured(f"{name} must be an absolute path, not {value!r}")
+    return found

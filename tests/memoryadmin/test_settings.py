@@ -16,7 +16,11 @@ from memoryadmin.lib.roles import APP
 from tests.memoryadmin.running import ROOT, environment
 
 SERVER = "postgresql://owner:hunter2@db.example/memory"
-KEYS = {"MEMORYADMIN_SECRET_KEY": "s" * 50, "MEMORYADMIN_HASH_KEY": "h" * 50}
+KEYS = {
+    "MEMORYADMIN_SECRET_KEY": "s" * 50,
+    "MEMORYADMIN_HASH_KEY": "h" * 50,
+    "MEMORYADMIN_SIGNING_KEY": "g" * 50,
+}
 
 Read = Callable[..., dict[str, Any]]
 
@@ -63,6 +67,8 @@ def test_production_is_the_safe_default(read: Read) -> None:
         ({}, "MEMORYADMIN_SECRET_KEY is not set"),
         ({"MEMORYADMIN_SECRET_KEY": "s" * 50}, "MEMORYADMIN_HASH_KEY is not set"),
         ({**KEYS, "MEMORYADMIN_HASH_KEY": "short"}, "MEMORYADMIN_HASH_KEY is shorter than 32"),
+        ({**KEYS, "MEMORYADMIN_SIGNING_KEY": ""}, "MEMORYADMIN_SIGNING_KEY is not set"),
+        ({**KEYS, "MEMORYADMIN_LEDGER": "ledger.jsonl"}, "MEMORYADMIN_LEDGER must be an absolute"),
         ({**KEYS, "MEMORYADMIN_DEBUG": "perhaps"}, "MEMORYADMIN_DEBUG must be 1 or 0"),
         ({**KEYS, "DATABASE_URL": "postgresql://h:hunter2@"}, "DATABASE_URL names no database"),
         ({**KEYS, "DATABASE_URL": "mysql://h/hunter2"}, "DATABASE_URL is not a PostgreSQL URL"),

@@ -156,7 +156,7 @@ def test_the_log_asks_as_much_for_many_rows_as_for_one(
     with CaptureQueriesContext(connection) as asked:
         rows = listed(compliance, app)
 
-    assert (len(asked), len(rows)) == (10, n)
+    assert (len(asked), len(rows)) == (11, n)
 
 
 @pytest.mark.parametrize("n", [1, 10])
@@ -170,7 +170,7 @@ def test_a_recall_asks_as_much_for_many_candidates_as_for_one(
     with CaptureQueriesContext(connection) as asked:
         assert read(compliance, app, f"{found}/").status == 200
 
-    assert len(asked) == 15
+    assert len(asked) == 16
 
 
 def test_both_reads_are_recorded(app: App, compliance: Client) -> None:

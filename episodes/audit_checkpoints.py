@@ -1,0 +1,73 @@
+"""Signed checkpoints of the audit: the ends of all lanes at one moment, in the database and in the
+ledger beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from episodes.models import AuditCheckpoint, AuditLane
+from memoryadmin.lib import clock, ledger
+from memoryadmin.lib.signing import BadSignatureError, Signed, verify
+
+KIND = "audit checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """`lanes`: (lane, number of its last entry, chain up to it)."""
+
+    at: datetime
+    lanes: Sequence[tuple[int, int, bytes]]
+    is_genuine: bool
+
+
+def write_checkpoint() -> AuditCheckpoint | None:
+    """Sign where the lanes end. None when nothing was recorded since the last one.
+
+    Into the ledger first: a checkpoint that only the ledger has is one more that must hold.
+    """
+    lanes = _ends()
+    newest = AuditCheckpoint.objects.order_by("-at", "-id").first()
+    if newest is not None and newest.statement["body"]["lanes"] == lanes:
+        return None
+    now = clock.now()
+    line = ledger.append(KIND, {"at": now.isoformat(), "lanes": lanes})
+    with transaction.atomic():
+        return AuditCheckpoint.objects.create(at=now, statement=line.signed.as_json())
+
+
+def read_checkpoints() -> Iterator[Checkpoint]:
+    """Yield those of the database and then those of the ledger, which are mostly the same."""
+    for row in AuditCheckpoint.objects.order_by("at", "id").iterator():
+        yield _read(Signed(**row.statement))
+    for line in ledger.read():
+        if line.signed.kind == KIND:
+            yield _read(line.signed)
+
+
+def _ends() -> list[list[Any]]:
+    """One statement: of each lane what was committed at one moment."""
+    return [
+        [lane.lane, lane.number, bytes(lane.chain).hex()]
+        for lane in AuditLane.objects.order_by("lane")
+    ]
+
+
+def _read(signed: Signed) -> Checkpoint:
+    try:
+        verify(signed, kind=KIND)
+    except BadSignatureError:
+        is_genuine = False
+    else:
+        is_genuine = True
+    body: Any = signed.body
+    return Checkpoint(
+        at=datetime.fromisoformat(body["at"]),
+        lanes=[(lane, number, bytes.fromhex(chain)) for lane, number, chain in body["lanes"]],
+        is_genuine=is_genuine,
+    )
