@@ -13,7 +13,7 @@ RUN MEMORYADMIN_STATIC_ROOT=/static /venv/bin/python manage.py collectstatic --n
 
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin memoryadmin \
-    && install -d -o memoryadmin -g memoryadmin -m 0700 /data
+    && install -d -o memoryadmin -g memoryadmin -m 0700 /data /ledger
 COPY --from=build /venv /venv
 COPY --from=build /static /static
 COPY --from=build /app /app
@@ -24,7 +24,7 @@ ENV PATH=/venv/bin:$PATH \
     MEMORYADMIN_DATA_DIR=/data \
     MEMORYADMIN_STATIC_ROOT=/static
 USER memoryadmin
-VOLUME /data
+VOLUME /data /ledger
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://localhost:8000/healthz', timeout=2)"]
