@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page
 
-from tests.browser.chromium import NARROW, WIDE, sign_in, tab
+from tests.browser.chromium import NARROW, THEMES, WIDE, sign_in, tab
 from tests.browser.conftest import Console
 from tests.browser.sample import PASSWORD
 
@@ -41,7 +41,7 @@ def open_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light")], ids=str
+    ("size", "theme"), [(size, theme) for size in (WIDE, NARROW) for theme in THEMES], ids=str
 )
 def test_every_page_is_in_order(
     console: Console, browser: Browser, size: tuple[int, int], theme: str
@@ -80,6 +80,35 @@ def test_no_page_is_wider_than_its_screen(console: Console, browser: Browser, wi
             wider[stop.name] = page.evaluate(BEYOND)
 
     assert {name: beyond for name, beyond in wider.items() if beyond > 0} == {}
+
+
+WATCHED = """() => {
+  window.reached = new Set();
+  document.addEventListener("focusin", (event) => window.reached.add(event.target));
+}"""
+TO_REACH = """() => [...document.querySelectorAll(
+    "a[href], button, input, select, textarea, summary, [tabindex='0']")]
+  .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.disabled && one.tabIndex >= 0
+    && one.type !== "hidden" && !one.closest("details:not([open]) > :not(summary)"))"""
+# of radios in one group the chosen one or the first is reached, and the arrows do the rest
+MISSED = f"""() => ({TO_REACH})().filter((one) => !window.reached.has(one)
+    && !(one.type === "radio" && [...window.reached].some((other) => other.name === one.name)))
+  .map((one) => one.outerHTML.slice(0, 120))"""
+
+
+def test_the_tab_key_alone_reaches_everything(console: Console, browser: Browser) -> None:
+    missed = {}
+    with tab(browser) as page:
+        sign_in(page, console.address, "root", PASSWORD)
+        for stop in console.stops:
+            page.goto(console.address + stop.path)
+            page.evaluate(WATCHED)
+            dates = page.locator("input[type=date]").count()  # day, month, year and calendar
+            for _ in range(page.evaluate(f"({TO_REACH})().length") + 3 * dates + 2):
+                page.keyboard.press("Tab")
+            missed[stop.name] = page.evaluate(MISSED)
+
+    assert {name: left for name, left in missed.items() if left} == {}
 
 
 def test_open_menus_and_dialogs_are_in_order(console: Console, browser: Browser) -> None:
