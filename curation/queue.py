@@ -221,31 +221,37 @@ WITH recalled AS MATERIALIZED (
     FROM heard JOIN episodes_episode h ON h.app_id = %(app)s AND h.user_id = heard.user_id
         AND h.session_id = heard.session_id
         AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
-), seen AS (
-    SELECT h.id, h.revision, h.outcome, h.outcome_source, h.user_id, h.session_id, h.completed_at,
+), special AS MATERIALIZED (
+    SELECT id FROM told WHERE disputed UNION SELECT episode_id FROM held
+    UNION SELECT episode_id FROM alarmed
+), seen AS MATERIALIZED (
+    SELECT h.id, h.completed_at, h.contradicted, h.review_state = 'changed_after_review' AS changed,
         h.outcome = 'unknown' AND coalesce(h.outcome_source NOT IN ('resolution', 'reviewer'), true)
             AS unknown,
-        coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified,
-        h.contradicted, h.review_state = 'changed_after_review' AS changed,
-        coalesce(told.disputed, false) AS disputed, told.rating,
-        held.episode_id IS NOT NULL AS held, alarmed.episode_id IS NOT NULL AS alarmed, coalesce(recalled.n, 0) AS n_recalls,
-        greatest(extract(epoch FROM %(as_of)s::timestamptz - h.completed_at)::float8, 0)
-            / 86400 AS age_days
+        coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified
     FROM episodes_episode h
-    LEFT JOIN told ON told.id = h.id
-    LEFT JOIN held ON held.episode_id = h.id
-    LEFT JOIN alarmed ON alarmed.episode_id = h.id
-    LEFT JOIN recalled ON recalled.episode_id = h.id
     WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.completed_at > %(cutoff)s
         AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
+        AND (h.outcome_source IS NULL OR h.outcome_source NOT IN ('resolution', 'reviewer', 'tool')
+            OR h.outcome = 'unknown' AND h.outcome_source = 'tool' OR h.contradicted
+            OR h.review_state = 'changed_after_review' OR h.id IN (SELECT id FROM special)
+            OR %(only)s::uuid IS NOT NULL)
+), joined AS (
+    SELECT s.*, coalesce(told.disputed, false) AS disputed, told.rating,
+        held.episode_id IS NOT NULL AS held, alarmed.episode_id IS NOT NULL AS alarmed,
+        coalesce(recalled.n, 0) AS n_recalls,
+        greatest(date_part('epoch', %(as_of)s::timestamptz - s.completed_at), 0) / 86400 AS age_days
+    FROM seen s
+    LEFT JOIN told ON told.id = s.id
+    LEFT JOIN held ON held.episode_id = s.id
+    LEFT JOIN alarmed ON alarmed.episode_id = s.id
+    LEFT JOIN recalled ON recalled.episode_id = s.id
 ), weighed AS MATERIALIZED (
-    SELECT s.*, unknown OR unverified OR contradicted OR changed OR disputed OR held OR alarmed
+    SELECT j.*, unknown OR unverified OR contradicted OR changed OR disputed OR held OR alarmed
             AS waits,
         ln(1 + n_recalls::float8) + 2 * contradicted::int + disputed::int + held::int
             + exp(greatest(-age_days / %(fresh_days)s::float8, -700)) AS impact
-    FROM seen s
-    WHERE unknown OR unverified OR contradicted OR changed OR disputed OR held OR alarmed
-        OR %(only)s::uuid IS NOT NULL
+    FROM joined j
 ), counted AS (
     SELECT count(*) AS total, count(*) FILTER (WHERE unknown) AS n_unknown,
         count(*) FILTER (WHERE unverified) AS n_unverified,
@@ -258,13 +264,16 @@ WITH recalled AS MATERIALIZED (
     SELECT * FROM weighed w
     WHERE CASE %(why)s::text WHEN 'unknown' THEN unknown WHEN 'unverified' THEN unverified
             WHEN 'contradicted' THEN contradicted WHEN 'disputed' THEN disputed
-            WHEN 'changed' THEN changed WHEN 'held' THEN held WHEN 'alarmed' THEN alarmed ELSE true END
+            WHEN 'changed' THEN changed WHEN 'held' THEN held WHEN 'alarmed' THEN alarmed
+            ELSE true END
         AND (%(after_impact)s::float8 IS NULL
             OR (w.impact, w.id) < (%(after_impact)s::float8, %(after_id)s::uuid))
     ORDER BY impact DESC, id DESC LIMIT %(size)s
 )
-SELECT counted.*, page.*, r.goal FROM counted LEFT JOIN page ON true
+SELECT counted.*, page.*, h.outcome, h.outcome_source, h.user_id, h.session_id, r.goal
+FROM counted LEFT JOIN page ON true
+LEFT JOIN episodes_episode h ON h.app_id = %(app)s AND h.id = page.id
 LEFT JOIN episodes_episoderevision r
-    ON r.app_id = %(app)s AND r.episode_id = page.id AND r.revision = page.revision
+    ON r.app_id = %(app)s AND r.episode_id = page.id AND r.revision = h.revision
 ORDER BY page.impact DESC, page.id DESC
 """
