@@ -10,7 +10,7 @@ rare words and to the person who looks at the two sides.
 
 from __future__ import annotations
 
-from curation.anonymise.rounds import anonymise, find_leaks
+from curation.anonymise.rounds import anonymise, find_leaks, names_in
 from curation.anonymise.spans import Anonymised, Known, Rare, Redaction
 
-__all__ = ["Anonymised", "Known", "Rare", "Redaction", "anonymise", "find_leaks"]
+__all__ = ["Anonymised", "Known", "Rare", "Redaction", "anonymise", "find_leaks", "names_in"]

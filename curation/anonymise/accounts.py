@@ -1,4 +1,4 @@
-"""Addresses of pages, accounts, and dates of birth."""
+"""Addresses of pages, accounts, dates of birth, and numbers that a word calls a card or a telephone."""
 
 from __future__ import annotations
 
@@ -93,7 +93,19 @@ _BORN = re.compile(
 )
 
 
+# The masker wants the word before the number, and a card of an issuer; here a word after it, or the
+# word alone, is enough.
+_PHONE_LABEL = re.compile(
+    r"(?<![\w.])(\+?\(?\d(?:[ ().-]{0,2}\d){5,14})[ ]?[-(][ ]?(?i:fax|office|phone|mobile|home|work|cell|tel)\b"
+)
+_CARD_CALLED = re.compile(r"(?i:\bcard\b)[^\d<\n\x00]{0,40}?(?<!\d)(\d(?:[ -]?\d){11,18})(?!\w)")
+
+
 def find_accounts(text: str) -> Iterator[Span]:
+    for match in _PHONE_LABEL.finditer(text):
+        yield Span(*match.span(1), "phone", "phone")
+    for match in _CARD_CALLED.finditer(text):
+        yield Span(*match.span(1), "card", "card_called")
     for match in _URL.finditer(text):
         kept = len(match.group().rstrip(_TRAILING))
         yield Span(match.start(), match.start() + kept, "url", "url")

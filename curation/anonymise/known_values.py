@@ -8,14 +8,16 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from curation.anonymise.language import is_everyday, is_word
+from curation.anonymise.language import is_common, is_everyday
 from curation.anonymise.lists import family_names, given_names
+from curation.anonymise.plain_words import PLAIN_WORDS
 from curation.anonymise.skeleton import bones, bones_and_origins
 from curation.anonymise.spans import Span
 
 _MAX_LENGTH = 256
 _GRAM = 3
 _JOINT = re.compile(r"[\W_]+|(?<=[a-zß-ÿ])(?=[A-Z])")
+_SPACE = re.compile(r"\s")
 _NUMBERED = re.compile(r"([^\W\d]{3,})\d+")  # john42
 
 
@@ -25,6 +27,7 @@ class KnownForms:
     def __init__(self, values: Iterable[str]) -> None:
         self._rules: dict[str, str] = {}
         self._capital: set[str] = set()  # counts as a name only, which is written with a capital
+        self._joined: set[str] = set()  # made of everyday words: counts only without a space in it
         for value in sorted(values):
             self._add(value[:_MAX_LENGTH])
         self._lengths = sorted({len(form) for form in self._rules}, reverse=True)
@@ -33,14 +36,17 @@ class KnownForms:
     def _add(self, value: str) -> None:
         whole = bones(value)
         parts = list(_parts(value))
-        if len(parts) > 1 or not is_everyday(whole) or _is_name(whole):
+        if any(not is_everyday(part) or _is_name(part) for part in parts):
+            self._put(whole, "known_value")
+        elif len(parts) > 1 and not _SPACE.search(value) and whole not in self._rules:
+            self._joined.add(whole)
             self._put(whole, "known_value")
         telling = [part for part in parts if _tells(part)]
         for part in telling:
-            self._put(part, "known_piece", capital=is_word(part))
+            self._put(part, "known_piece", capital=part in PLAIN_WORDS)
         words = [part for part in parts if part.isalpha()]
         for first, second in itertools.pairwise(words):
-            if first in telling or second in telling:
+            if {first, second} & {*telling} - PLAIN_WORDS:
                 for form in (first + second, second + first, first[0] + second):
                     self._put(form, "known_piece")
 
@@ -63,12 +69,18 @@ class KnownForms:
         while at < len(flat):
             form = self._at(flat, at, starts) if flat[at : at + _GRAM] in self._grams else None
             form = form or self._short(flat, at, starts)
-            if form is None or (form in self._capital and not text[origins[at]].isupper()):
+            end = at + len(form or "")
+            if form is None or not self._counts(form, text[origins[at] : origins[end - 1] + 1]):
                 at += 1
                 continue
-            end = at + len(form)
             yield Span(origins[at], origins[end - 1] + 1, "known_value", self._rules[form])
             at = end
+
+    def _counts(self, form: str, written: str) -> bool:
+        """An everyday word is a value only as a name is written, everyday words only as one."""
+        if form in self._capital:
+            return written[0].isupper()
+        return form not in self._joined or not _SPACE.search(written)
 
     def _at(self, flat: str, at: int, starts: list[bool]) -> str | None:
         for length in self._lengths:
@@ -95,13 +107,13 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _is_name(word: str) -> bool:
-    return word in given_names() or word in family_names()
+    return (word in given_names() or word in family_names()) and word not in PLAIN_WORDS
 
 
 def _tells(part: str) -> bool:
     """Whether a piece of an id says who it is: `doe`, `8f3a9b`, `8812`; not `user`, `id`, `42`."""
     if part.isalpha():
-        return len(part) > 2 and (_is_name(part) or not is_word(part))
+        return len(part) > 2 and (part in given_names() or _is_name(part) or not is_common(part))
     return len(part) >= (4 if part.isdigit() else 5)
 
 

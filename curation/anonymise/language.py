@@ -15,7 +15,8 @@ from curation.anonymise.skeleton import bones
 
 # English first: what agents' sessions are mostly written in.
 _LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pt")
-_EVERYDAY = 1e-5  # one word in a hundred thousand
+_COMMON = 5e-6  # one word in two hundred thousand
+_EVERYDAY = 1e-5
 
 # camelCase, ALL_CAPS and dotted names come apart into the words they are made of.
 _JOINT = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -37,8 +38,9 @@ def is_word(word: str) -> bool:
     return any(word in _words(language) for language in _LANGUAGES)
 
 
-def is_english(word: str) -> bool:
-    return word in _words("en")
+def is_common(word: str) -> bool:
+    """Whether a lower-case word is well known English: what a title or a firm is made of."""
+    return _words("en").get(word, 0.0) >= _COMMON
 
 
 def is_everyday(word: str) -> bool:

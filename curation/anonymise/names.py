@@ -3,7 +3,6 @@ unfamiliar neighbour decides. Each rule stands alone, so that each can be measur
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -14,11 +13,24 @@ from curation.anonymise.skeleton import bones
 from curation.anonymise.spans import Span
 from curation.anonymise.words import Word, run_from, words_of
 
+RULES = (
+    "name_title",
+    "name_introduced",
+    "name_listed",
+    "name_pair",
+    "name_context",
+    "name_repeated",
+)
+
 _INTRODUCTION = re.compile(
     rf"(?i:(?<![\w.-])(?:{INTRODUCTIONS}))(?P<sign>[ \t]?[:,!.-]?[ \t\n\"'(]{{1,4}})(?=[^\W\d_])"
 )
 _NAMES_ITSELF = re.compile(
     r"(?i)names?\b|heiß|heisse|appelle|llamo|chiamo|nome|heet|naam|nazywam|heter"
+)
+_SPEAKS = re.compile(r":[ \t]?[\"“„«]")
+_SPOKEN_TO = re.compile(
+    r",[ \t](?i:can|could|would|will|please|i|i['’]m|we|what|where|when|how|why|thanks?|do|is|are)\b"
 )
 
 
@@ -28,7 +40,8 @@ def find_names(text: str) -> Iterator[Span]:
         *_by_title(text, words),
         *_by_introduction(text, words),
         *_by_capitals(text, words),
-        *_by_list_alone(text, words),
+        *_by_list_in_small(text, words),
+        *_by_speech(text, words),
     ]
     yield from found
     yield from _repeated(words, found)
@@ -54,11 +67,14 @@ def _by_introduction(text: str, words: list[Word]) -> Iterator[Span]:
         first = words[at]
         surely = _NAMES_ITSELF.search(match.group()) is not None
         last = _cut(words, at, run_from(text, words, at)) if first.is_capital else at + 1
-        if first.is_title:
+        if first.is_title or not (first.may_be_part or first.is_given):
             continue
         if first.is_capital:
-            if first.is_telling or first.is_strange or (surely and not first.is_firm):
+            owns = first.is_given and first.is_possessive
+            if first.is_telling or first.is_strange or owns or (surely and not first.is_firm):
                 yield _span(words, at, last, "introduced")
+        elif first.is_possessive and first.is_given and first.is_telling:
+            yield _span(words, at, at + 1, "introduced")
         elif surely and (first.is_telling or first.is_strange):
             if at + 1 < len(words) and (words[at + 1].is_telling or words[at + 1].is_strange):
                 last = at + 2
@@ -82,19 +98,24 @@ def _names_in(text: str, words: list[Word], first: int, end: int) -> Iterator[Sp
     if any(word.is_firm for word in words[first:end]):
         return
     while first < end:
+        if _is_pronoun(text, words[first]):
+            first += 1
         last = first
-        while last < end and _may_be_part(words[last]):
+        while last < end and words[last].may_be_part:
             last += 1
+        while last > first + 1 and _is_pronoun(text, words[last - 1]):
+            last -= 1
         if last > first:
             # before a capitalised ordinary word it is a firm or a work: Russell Investments
-            broken = last < end and words[last].is_capital
+            broken = last < end and words[last].is_capital and not words[last].is_aside
             if (rule := _judge(text, words, first, last, broken=broken)) is not None:
                 yield _span(words, first, last, rule)
         first = max(last, first + 1)
 
 
-def _may_be_part(word: Word) -> bool:
-    return word.is_listed or word.is_initial or word.is_particle or word.is_strange
+def _is_pronoun(text: str, word: Word) -> bool:
+    """`I` and `A` at an end of a name are words, but for `A. Smith`."""
+    return word.text in {"I", "A"} and text[word.end : word.end + 1] != "."
 
 
 def _judge(text: str, words: list[Word], first: int, last: int, *, broken: bool) -> str | None:
@@ -102,12 +123,15 @@ def _judge(text: str, words: list[Word], first: int, last: int, *, broken: bool)
     if not run or _is_place(text, words, first, last):
         return None
     if len(run) == 1:
+        if _is_double(run[0]):
+            return None
         at = next(at for at in range(first, last) if words[at] is run[0])
         return None if broken else _judge_one(text, words, run[0], at)
     if any(word.is_telling for word in run):
         return "listed"
-    if all(word.is_strange for word in run) or run[0].is_given:
-        return "pair"
+    if all(word.is_strange or word.is_listed for word in run):
+        strange = any(word.is_strange for word in run)
+        return "pair" if strange or run[0].is_given else None
     return None
 
 
@@ -133,19 +157,57 @@ def _is_place(text: str, words: list[Word], first: int, last: int) -> bool:
     before = words[first - 1].text.lower() if first else ""
     if before in BEFORE_A_PLACE and text[words[first - 1].end : words[first].start] == " ":
         return last - first == 1 or whole in places()
-    return whole in places() and not words[first].is_given
+    return whole in places() and (last - first > 1 or not words[first].is_given)
 
 
-def _by_list_alone(text: str, words: list[Word]) -> Iterator[Span]:
-    """A given and a family name beside each other, whatever their case."""
-    for first, second in itertools.pairwise(words):
-        both = first.is_given and first.is_telling and second.is_telling
-        if both and not first.is_capital and text[first.end : second.start] == " ":
-            yield Span(first.start, second.end, "name", "name_listed")
+def _by_list_in_small(text: str, words: list[Word]) -> Iterator[Span]:
+    """`eva kleist`, `eric g. samoylova`: written small, so a given name and what may be the family's
+    have to stand beside each other."""
+    for at, first in enumerate(words[:-1]):
+        if first.is_capital or not (first.is_given and first.is_telling):
+            continue
+        last = at + 1
+        if len(words[last].text) == 1 and words[last].text.isalpha() and last + 1 < len(words):
+            last += 1
+        second = words[last]
+        gap = text[first.end : second.start]
+        near = (gap == " " or last > at + 1) and len(gap) <= 4 and "\n" not in gap
+        fits = second.is_telling or (second.may_be_part and not second.is_plain)
+        if near and fits and not second.is_capital and not first.is_possessive:
+            yield _span(words, at, last + 1, "listed")
+
+
+def _by_speech(text: str, words: list[Word]) -> Iterator[Span]:
+    """Who speaks (`Ann: "..."`) and who is spoken to (`Ann, can I ...`), at the start of a line."""
+    for at, word in enumerate(words):
+        if text[max(0, word.start - 3) : word.start].rstrip(" \t>")[-1:] not in {"", "\n"}:
+            continue
+        is_name = word.is_strange or word.is_given
+        if (
+            (is_name and _SPEAKS.match(text, word.end))
+            or (
+                word.is_capital
+                and word.is_given
+                and not word.is_plain
+                and text[word.end :][:1] == ":"
+            )
+            or (word.is_capital and is_name and _SPOKEN_TO.match(text, word.end))
+        ):
+            yield _span(words, at, at + 1, "context")
+
+
+def _is_double(word: Word) -> bool:
+    """`Weeks-Rivas` alone: two family names together are a firm as often as a person."""
+    return len(word.parts) > 1 and not word.is_given
 
 
 def _repeated(words: list[Word], found: Sequence[Span]) -> Iterator[Span]:
     starts = [word.start for word in words]
+    inside = {
+        start
+        for span in found
+        for start in starts[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+    }
     parts = {
         word.bare
         for span in found
@@ -153,14 +215,14 @@ def _repeated(words: list[Word], found: Sequence[Span]) -> Iterator[Span]:
         if word.is_strange or word.is_telling
     }
     for word in words:
-        if word.bare in parts and word.is_capital:
+        if word.start not in inside and word.bare in parts and (word.is_capital or word.is_strange):
             yield Span(word.start, word.end, "name", "name_repeated")
 
 
 def _cut(words: list[Word], first: int, last: int) -> int:
     """Where the name ends in a run of capitals: before an ordinary word that is in no list."""
     at = first + 1
-    while at < last and _may_be_part(words[at]):
+    while at < last and words[at].may_be_part:
         at += 1
     while at > first + 1 and words[at - 1].is_particle:
         at -= 1

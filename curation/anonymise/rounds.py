@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from curation.anonymise.accounts import find_accounts
 from curation.anonymise.addresses import find_addresses
@@ -19,7 +19,7 @@ from episodes.masking.view import view_of
 _MAX_ROUNDS = 8
 _PLACEHOLDER = re.compile(f"<(?:{'|'.join(PLACEHOLDERS.values())})>")
 
-_Finder = Callable[[str], Iterator[Span]]
+Finder = Callable[[str], Iterator[Span]]
 
 
 def anonymise(text: str, *, field: str, known: Known, rare: Rare) -> Anonymised:
@@ -30,18 +30,15 @@ def anonymise(text: str, *, field: str, known: Known, rare: Rare) -> Anonymised:
     """
     draft = Draft(text)
     known_forms = KnownForms(known.values)
-    finders: tuple[_Finder, ...] = (
-        _find_secrets,
-        _find_personal,
-        known_forms.find,
-        find_accounts,
-        find_addresses,
+    finders: tuple[Finder, ...] = (
+        *BEFORE_NAMES,
         find_names,
+        known_forms.find,
         lambda seen: find_rare(seen, rare),
     )
     for _ in range(_MAX_ROUNDS):
         # a list: each finder looks at what the ones before it have left
-        if not any(_run(finder, draft) for finder in finders):
+        if not any(run_finder(finder, draft) for finder in finders):
             break
     return Anonymised(
         draft.text,
@@ -54,7 +51,19 @@ def find_leaks(text: str, *, known: Known, rare: Rare) -> tuple[Redaction, ...]:
     return anonymise(text, field="", known=known, rare=rare).redactions
 
 
-def _run(finder: _Finder, draft: Draft) -> bool:
+def names_in(texts: Iterable[str]) -> frozenset[str]:
+    """The names that the texts of one subject tell, for `Known`: said in full in one text, a name is
+    then found in the others where nothing speaks for it."""
+    found: set[str] = set()
+    for text in texts:
+        draft = Draft(text)
+        for finder in (*BEFORE_NAMES, find_names):
+            run_finder(finder, draft)
+        found.update(text[one.start : one.end] for one in draft.spans if one.kind == "name")
+    return frozenset(found)
+
+
+def run_finder(finder: Finder, draft: Draft) -> bool:
     view = view_of(draft.text)
     shown = view.text
     if finder not in (_find_secrets, _find_personal):
@@ -72,3 +81,12 @@ def _find_secrets(text: str) -> Iterator[Span]:
 def _find_personal(text: str) -> Iterator[Span]:
     for start, end, kind in find_personal(text):
         yield Span(start, end, kind, kind)
+
+
+# The order is the order of trust: what a pattern or a checksum says comes before what a list says.
+BEFORE_NAMES: tuple[Finder, ...] = (
+    _find_secrets,
+    _find_personal,
+    find_accounts,
+    find_addresses,
+)

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from curation.anonymise.language import is_word
+from curation.anonymise.language import is_common, is_word
 from curation.anonymise.lists import family_names, given_names
-from curation.anonymise.name_words import FIRMS, PARTICLES, TITLES
+from curation.anonymise.name_words import CALENDAR, FIRMS, PARTICLES, TITLES
 from curation.anonymise.plain_words import PLAIN_WORDS
 from curation.anonymise.skeleton import bones
+from episodes.stopwords import STOP_WORDS
 
 _LETTER = r"[^\W\d_]"
 _WORD = re.compile(
@@ -18,6 +19,7 @@ _WORD = re.compile(
     rf"{_LETTER}(?:[^\W\d_]|[\u0300-\u036f]|['’-](?={_LETTER}))*(?![\w/])"
 )
 _POSSESSIVE = re.compile(r"['’]s?\Z")
+_CONTRACTION = re.compile(r"(?i)['’](?:t|s|re|ve|ll|d|m)\Z")
 _OPENING = frozenset(".!?:;\n\"“”'‘(>*•–—\x00")
 _GAP = re.compile(r"[ \t]{1,2}|\.[ \t]?")
 _MOST = 6  # words of one name
@@ -75,7 +77,9 @@ class Word:
 
     @cached_property
     def is_word(self) -> bool:
-        return is_word(self.text.lower())
+        """`Denver-departing` is one for its second half: a dash folded to a hyphen joins anything."""
+        small = (part for part in self.text.split("-") if part.islower())
+        return is_word(self.text.lower()) or any(map(is_word, small))
 
     @property
     def is_strange(self) -> bool:
@@ -83,9 +87,25 @@ class Word:
         return not self.is_listed and not self.is_word and len(self.bare) > 2
 
     @property
+    def is_aside(self) -> bool:
+        """Capitalised for a reason of its own, whatever stands before it: `I`, `Monday`."""
+        return self.text.lower() in STOP_WORDS or self.bare in CALENDAR
+
+    @cached_property
+    def may_be_part(self) -> bool:
+        """Of a name that something else speaks for."""
+        if self.is_initial:
+            return True
+        if self.text.lower() in STOP_WORDS or _CONTRACTION.search(self.text):
+            return self.is_particle
+        uncommon = len(self.bare) > 2 and not is_common(self.text.lower())
+        uncommon = uncommon and not ("-" in self.text and self.is_word)
+        return self.is_listed or self.is_particle or uncommon
+
+    @property
     def is_telling(self) -> bool:
         """Listed as a name and hardly anything else."""
-        return self.is_listed and not self.is_plain
+        return self.is_listed and not self.is_plain and not _CONTRACTION.search(self.text)
 
 
 def words_of(text: str) -> list[Word]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from curation.anonymise import Known, Rare, Redaction, anonymise, find_leaks
+from curation.anonymise import Known, Rare, Redaction, anonymise, find_leaks, names_in
 from episodes.enums import HashKind, LessonSource
 from episodes.lesson import template_lesson
 
@@ -79,7 +79,8 @@ def anonymise_draft(source: Draft, *, outcome: str, known: Known, rare: Rare) ->
 
     Tools, codes and arguments' names stay, in texts too: without them it is no procedure. The leak scan reads them.
     """
-    redactor = _Redactor(known, _without(rare, names_of(source.steps)))
+    told = names_in(text for text in texts_of(source).values() if text)
+    redactor = _Redactor(Known(known.values | told), _without(rare, names_of(source.steps)))
     goal = redactor.text("goal", source.goal)
     steps = [redactor.step(step) for step in source.steps]
     resolution = redactor.text("resolution", source.resolution)
