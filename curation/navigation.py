@@ -32,6 +32,7 @@ PLACES = (
     Place("overview", "Overview", "overview", "curation:overview", Right.READ, "o"),
     Place("queue", "Queue", "queue", "curation:queue", Right.READ, "q"),
     Place("episode", "Episodes", "episodes", "curation:episode-list", Right.READ, "e"),
+    Place("poison", "Poison", "flag", "curation:poison", Right.SEE_REACH, "p"),
     Place("recall", "Recalls", "recalls", "curation:recall-list", Right.SEE_RECALLS, "r"),
     Place("incident", "Incidents", "incidents", "curation:incident-list", Right.SEE_INCIDENTS, "i"),
     Place("settings", "Settings", "settings", "curation:settings", Right.SEE_SETTINGS, "s"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from django.db import transaction
 
@@ -55,4 +56,17 @@ def record_incident_read(*, incident: Incident, actor: Actor, part: str) -> None
         app=incident.app,
         user_id=incident.user_id,
         after={"part": part},
+    )
+
+
+@transaction.atomic
+def record_reach_read(*, app: App, actor: Actor, user_id: str | None, flag_id: UUID) -> None:
+    """Record that somebody looked at which sessions a flagged episode reached."""
+    audit.record(
+        actor=actor,
+        verb="reach.read",
+        target_kind="flag",
+        target_id=flag_id,
+        app=app,
+        user_id=user_id,
     )

@@ -9,12 +9,14 @@ from curation.views import (
     arguments,
     episode,
     episodes,
+    flags,
     home,
     incident_acts,
     incident_parts,
     incidents,
     members,
     overview,
+    poison,
     preferences,
     queue,
     ranking,
@@ -31,6 +33,15 @@ _of_an_episode: list[URLPattern | URLResolver] = [
     path("recalls/", episode.list_recalls, name="episode-recalls"),
     path("revisions/", episode.compare_revisions, name="episode-revisions"),
     path("history/", episode.list_history, name="episode-history"),
+    path("flag/", flags.raise_flag, name="episode-flag"),
+]
+
+_of_poison: list[URLPattern | URLResolver] = [
+    path("", flags.list_all, name="poison"),
+    path("<uuid:flag_id>/", poison.show_flag, name="poison-flag"),
+    path("<uuid:flag_id>/lift/", flags.lift, name="poison-lift"),
+    path("<uuid:flag_id>/block/", poison.block, name="poison-block"),
+    path("closures/<uuid:containment_id>/lift/", poison.lift, name="poison-closure-lift"),
 ]
 
 _of_the_queue: list[URLPattern | URLResolver] = [
@@ -70,6 +81,7 @@ _of_the_settings: list[URLPattern | URLResolver] = [
 _of_an_app: list[URLPattern | URLResolver] = [
     path("", overview.show_overview, name="overview"),
     path("queue/", include(_of_the_queue)),
+    path("poison/", include(_of_poison)),
     path("recalls/", recalls.list_log, name="recall-list"),
     path("recalls/<uuid:recall_id>/", recalls.show_recall, name="recall"),
     path("incidents/", incidents.list_all, name="incident-list"),

@@ -13,6 +13,7 @@ from curation.page import render_page
 from curation.paging import Page
 from curation.reading import history, reach, revisions
 from curation.reading.episode import EpisodePage, read_episode
+from curation.reading.flags import flags_of
 from curation.reading.trace import read_moves
 from curation.views.episodes import asked_cursor
 from episodes.enums import State
@@ -113,6 +114,8 @@ def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, o
         "lessons": words.LESSONS,
         "toolsets": words.TOOLSETS,
         "may_decide": request.seat.may(Right.DECIDE) and page.head.state == State.COMPLETED,
+        "flags": flags_of(member=request.seat.member, episode_id=page.head.id),
+        "may_curate": request.seat.may(Right.CURATE),
         "may_see_reach": request.seat.may(Right.SEE_REACH),
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),

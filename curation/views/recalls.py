@@ -72,5 +72,6 @@ def show_recall(request: ConsoleRequest, recall_id: UUID) -> HttpResponse:
         "exclusions": EXCLUSIONS,
         "fates": FATES,
         "may_investigate": request.seat.may(Right.INVESTIGATE),
+        "may_curate": request.seat.may(Right.CURATE),
     }
     return render_page(request, "curation/recall.html", context)

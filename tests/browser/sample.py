@@ -22,6 +22,7 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
+from tests.browser.sample_poison import make_poison
 from tests.factories import ACTOR, make_app, make_key, write
 
 PASSWORD = "look at all of it"
@@ -111,6 +112,7 @@ def _make(episodes: int, now: datetime) -> Sample:
             if number % 8 == 0:
                 embed_due()
     _make_oddities(app, now)
+    make_poison(app, now)
     with clock.at(now):
         embed_due()
     return Sample(app, now)
@@ -125,7 +127,9 @@ def _make_people(app: App) -> None:
     for role in Role.values:
         user = User.objects.create_user(role, password=PASSWORD)
         add_member(app=app, user=user, role=role, actor=ACTOR)
-    User.objects.create_superuser("root", password=PASSWORD)
+    # sees everything by being a superuser, and acts as a curator
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    add_member(app=app, user=root, role=Role.CURATOR, actor=ACTOR)
     User.objects.create_user("outsider", password=PASSWORD)
 
 

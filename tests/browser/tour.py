@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from curation.models import Containment, Flag
 from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
 
 
@@ -43,6 +44,7 @@ def stops(app: App) -> Iterator[Stop]:
         yield Stop("episode-usual", f"{home}/episodes/{hit.episode_id}/")
         yield Stop("episode-recalls", f"{home}/episodes/{hit.episode_id}/recalls/")
     yield from _of_the_desk(app, home)
+    yield from _of_poison(app, home)
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
@@ -82,3 +84,21 @@ def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
     yield Stop("settings-remove", f"{home}/settings/members/{member.pk}/remove/")
     toolset = Toolset.objects.filter(app=app)[0]
     yield Stop("settings-retire", f"{home}/settings/toolsets/{toolset.id}/retire/")
+
+
+def _of_poison(app: App, home: str) -> Iterator[Stop]:
+    yield Stop("poison", f"{home}/poison/")
+    yield Stop("poison-lifted", f"{home}/poison/?state=lifted")
+    flags = {flag.reason: flag for flag in Flag.objects.filter(app=app).order_by("-flagged_at")}
+    spread = Containment.objects.filter(app=app).order_by("blocked_at")[0]
+    for name, flag in (
+        ("spread", spread.flag),
+        ("lifted", flags["mislabelled"]),
+        ("hostile", Flag.objects.get(app=app, note__startswith="<b>")),
+    ):
+        yield Stop(f"poison-{name}", f"{home}/poison/{flag.id}/")
+    yield Stop("poison-block", f"{home}/poison/{spread.flag_id}/block/")
+    yield Stop("poison-lift", f"{home}/poison/{spread.flag_id}/lift/")
+    yield Stop("poison-closure-lift", f"{home}/poison/closures/{spread.id}/lift/")
+    yield Stop("episode-flagged", f"{home}/episodes/{spread.flag.episode_id}/")
+    yield Stop("episode-flag", f"{home}/episodes/{spread.flag.episode_id}/flag/")

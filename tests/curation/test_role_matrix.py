@@ -20,6 +20,7 @@ from episodes.members import add_member
 from episodes.models import App, Episode
 from episodes.toolsets import declare_toolset
 from tests.curation.cast import make_member, make_user, sign_in
+from tests.curation.poisoned import make_containment, make_flag
 from tests.curation.recalls import make_recall
 from tests.factories import ACTOR, make_app, make_episode, make_key
 
@@ -55,6 +56,10 @@ def thing(name: str, app: App) -> object:
             return app.name
         case "recall_id":
             return UUID(make_recall(app))
+        case "flag_id":
+            return make_flag(app).id
+        case "containment_id":
+            return make_containment(app).id
         case "toolset_id":
             return declare_toolset(app=app, tools=[], actor=ACTOR)[0].id
         case "key_id":

@@ -11,6 +11,7 @@ from django.test import Client
 
 from curation.access import Right
 from curation.incidents import add_note, link_target, open_incident
+from curation.poison import lift_closure
 from curation.reviews import Seen, correct_outcome
 from episodes.enums import Role
 from episodes.keys import issue_key
@@ -19,9 +20,11 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
 from tests.browser.sample import hostile, long_trace
 from tests.curation.cast import make_member, sign_in
+from tests.curation.poisoned import make_containment, make_flag
 from tests.curation.recalls import make_recall
 from tests.curation.test_role_matrix import address, guarded
 from tests.curation.views.page import Page
+from tests.episodes.recall_log import spread
 from tests.factories import ACTOR
 
 NASTY = (
@@ -75,10 +78,17 @@ def hostile_store(app: App) -> dict[str, object]:
     named = str(episode.session_id)
     link_target(incident=incident, kind="session", target_id=named, actor=ACTOR)
     link = link_target(incident=incident, kind="episode", target_id=str(episode.id), actor=ACTOR)
+    spread(app, [episode], session_id="<b>s</b>\u202e", user_id=user_id, goal=NASTY)
+    flag = make_flag(app, episode, note=NASTY[:900])
+    contained = make_containment(app, flag)
+    lifted = make_containment(app, make_flag(app, episode, note="<b>again</b>"))
+    lift_closure(containment=lifted, reason=NASTY[:900], actor=ACTOR)
     return {
         "incident_id": incident.id,
         "link_id": link.id,
         "episode_id": episode.id,
+        "flag_id": flag.id,
+        "containment_id": contained.id,
         "recall_id": UUID(recalled),
         "toolset_id": toolset.id,
         "key_id": key.id,
@@ -105,7 +115,7 @@ def test_hostile_text_makes_no_element_of_any_page(
     app: App, reader: Client, hostile_store: dict[str, object], name: str
 ) -> None:
     """The pages come from the URL configuration, so that a new one cannot be forgotten."""
-    episode = Episode.objects.get(app=app)
+    episode = Episode.objects.get(app=app, session_id="run-hostile")
     if guarded()[name] is Right.INVESTIGATE:
         reader = superuser(app, Role.COMPLIANCE)
 
@@ -123,6 +133,7 @@ def test_hostile_text_makes_no_element_of_any_page(
         "episodes/?q={}&tool={}&error={}&user_id={}&session_id={}&task_id={}&tag={}",
         "recalls/?user_id={}&session_id={}&arm={}&episode={}",
         "queue/?why={}",
+        "poison/?state={}",
         "settings/ranking/?success={}&window={}",
     ],
 )

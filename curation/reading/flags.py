@@ -1,0 +1,79 @@
+"""The flags of an app, and those of one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from django.db.models import F, Sum
+
+from curation.models import Containment, Flag
+from curation.paging import Cursor, Page, read_page
+from episodes.models import Episode, EpisodeRevision, Member
+
+
+class FlagState(StrEnum):
+    STANDING = "standing"
+    LIFTED = "lifted"
+
+
+@dataclass(frozen=True, slots=True)
+class FlagRow:
+    """`head` and `goal` None: the episode has expired or was deleted. `n_contained`: episodes that
+    its standing closures keep out of recall."""
+
+    flag: Flag
+    head: Episode | None
+    goal: str | None
+    n_contained: int
+
+
+def list_flags(*, member: Member, state: FlagState | None, cursor: Cursor | None) -> Page[FlagRow]:
+    """Newest first; four queries."""
+    rows = Flag.objects.filter(app_id=member.app_id)
+    if state is not None:
+        rows = rows.filter(lifted_at__isnull=state == FlagState.STANDING)
+    page = read_page(rows, by="flagged_at", cursor=cursor)
+    heads = Episode.objects.visible_to(member).in_bulk({flag.episode_id for flag in page.rows})
+    goals = goals_of(member=member, episode_ids=list(heads))
+    contained = dict(
+        Containment.objects.filter(
+            app_id=member.app_id, flag__in=[flag.id for flag in page.rows], lifted_at__isnull=True
+        )
+        .values_list("flag")
+        .annotate(n=Sum("n_blocked"))
+        .order_by()
+    )
+    return Page(
+        [
+            FlagRow(
+                flag,
+                heads.get(flag.episode_id),
+                goals.get(flag.episode_id),
+                contained.get(flag.id, 0),
+            )
+            for flag in page.rows
+        ],
+        page.newer,
+        page.older,
+    )
+
+
+def flags_of(*, member: Member, episode_id: UUID) -> list[Flag]:
+    """Return every flag of an episode, the newest first."""
+    return list(
+        Flag.objects.filter(app_id=member.app_id, episode_id=episode_id).order_by(
+            "-flagged_at", "-id"
+        )
+    )
+
+
+def goals_of(*, member: Member, episode_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Return the goals that are served. Which of them the member may see, the caller knows."""
+    return dict(
+        EpisodeRevision.objects.filter(
+            app_id=member.app_id, episode_id__in=episode_ids, revision=F("episode__revision")
+        ).values_list("episode_id", "goal")
+    )
