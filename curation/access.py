@@ -15,7 +15,8 @@ from typing import Any, Concatenate
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
@@ -134,12 +135,12 @@ def _rights(user: User, member: Member) -> frozenset[Right]:
 
 
 def signed_in_required(
-    view: Callable[Concatenate[ConsoleRequest, ...], HttpResponse],
-) -> Callable[..., HttpResponse]:
+    view: Callable[Concatenate[ConsoleRequest, ...], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """Ask strangers to sign in, whole page even when a fragment was wanted."""
 
     @wraps(view)
-    def guarded(request: ConsoleRequest, /, **kwargs: Any) -> HttpResponse:
+    def guarded(request: ConsoleRequest, /, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             if request.htmx:
                 back = request.htmx.current_url_abs_path or "/"
@@ -155,15 +156,15 @@ def signed_in_required(
 def right_required(
     right: Right,
 ) -> Callable[
-    [Callable[Concatenate[ConsoleRequest, ...], HttpResponse]], Callable[..., HttpResponse]
+    [Callable[Concatenate[ConsoleRequest, ...], HttpResponseBase]], Callable[..., HttpResponseBase]
 ]:
     """Guard a page of an app (`app_name` in its address): sign-in, then 404, then 403."""
 
     def decorate(
-        view: Callable[Concatenate[ConsoleRequest, ...], HttpResponse],
-    ) -> Callable[..., HttpResponse]:
+        view: Callable[Concatenate[ConsoleRequest, ...], HttpResponseBase],
+    ) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def seated(request: ConsoleRequest, /, *, app_name: str, **kwargs: Any) -> HttpResponse:
+        def seated(request: ConsoleRequest, /, *, app_name: str, **kwargs: Any) -> HttpResponseBase:
             seat = next((seat for seat in request.seats if seat.app.name == app_name), None)
             if seat is None:
                 raise Http404

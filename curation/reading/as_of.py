@@ -13,7 +13,7 @@ from episodes.enums import RecallMode
 from episodes.models import Member, Recall, RecallHit
 from memoryadmin.lib import clock
 
-NEAR = 10  # shown of what came near and was not returned
+NEAR = 10  # shown of what was near enough and was not returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ def compare_as_of(*, member: Member, recall: Recall, moment: datetime) -> Compar
         then = search_as_of(app=member.app, recall=recall, moment=moment)
     now = search_as_of(app=member.app, recall=recall, moment=clock.now())
     ids = [one.id for one in [*then.returned, *now.returned]]
-    ids += [one.id for side in (then, now) for one in side.left[:NEAR]]
+    near = [one for side in (then, now) for one in side.left[:NEAR]]
+    ids += [one.id for one in near if one.reason != "below_minimum"]
     ids = list(dict.fromkeys(ids))
     goals = goals_of(member=member, episode_ids=ids)
     then_by, now_by = _sides(then), _sides(now)

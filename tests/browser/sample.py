@@ -22,6 +22,7 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
+from tests.browser.incidents import make_incidents
 from tests.browser.sample_poison import make_poison
 from tests.factories import ACTOR, make_app, make_key, write
 
@@ -115,6 +116,7 @@ def _make(episodes: int, now: datetime) -> Sample:
     make_poison(app, now)
     with clock.at(now):
         embed_due()
+    make_incidents(app, now)
     return Sample(app, now)
 
 

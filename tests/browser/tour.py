@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from curation.models import Containment, Flag
 from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
+from tests.browser.incidents import looked_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def stops(app: App) -> Iterator[Stop]:
         yield Stop("episode-recalls", f"{home}/episodes/{hit.episode_id}/recalls/")
     yield from _of_the_desk(app, home)
     yield from _of_poison(app, home)
+    yield from _of_incidents(app, f"{home}/incidents")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
@@ -102,3 +104,13 @@ def _of_poison(app: App, home: str) -> Iterator[Stop]:
     yield Stop("poison-closure-lift", f"{home}/poison/closures/{spread.id}/lift/")
     yield Stop("episode-flagged", f"{home}/episodes/{spread.flag.episode_id}/")
     yield Stop("episode-flag", f"{home}/episodes/{spread.flag.episode_id}/flag/")
+
+
+def _of_incidents(app: App, home: str) -> Iterator[Stop]:
+    yield Stop("incidents", f"{home}/")
+    yield Stop("incidents-none", f"{home}/?state=open")
+    found = looked_into(app)
+    yield Stop("incident", f"{home}/{found.id}/")
+    for part in ("backwards", "forwards", "as-of"):
+        yield Stop(f"incident-{part}", f"{home}/{found.id}/{part}/")
+    yield Stop("incident-as-of-before", f"{home}/{found.id}/as-of/?at=2020-01-01T00:00")

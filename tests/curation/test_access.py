@@ -20,6 +20,7 @@ def test_each_role_has_its_rights_and_no_others() -> None:
             "INVESTIGATE",
             "READ",
             "SEE_AUDIT",
+            "SEE_INCIDENTS",
             "SEE_REACH",
             "SEE_RECALLS",
             "SEE_SETTINGS",
