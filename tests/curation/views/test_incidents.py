@@ -333,7 +333,7 @@ def test_as_of_compares_then_with_now(
 
     assert "gives exactly what the log says was returned" in page.text
     [row] = [row for row in page.texts("tr") if row.startswith(GOAL[:20]) and "revision" in row]
-    assert row.startswith(f"{GOAL} 1 Success revision 1")
+    assert row.startswith(f"{GOAL} Rank 1 Success revision 1")
     assert row.endswith("Kept out of recall by a block")
 
 
@@ -422,7 +422,7 @@ def test_what_stands_in_the_way_is_said_beside_what_was_typed(
 
 
 @pytest.mark.parametrize("n", [1, 12])
-@pytest.mark.parametrize(("part", "most"), [("", 23), ("backwards/", 23), ("forwards/", 24)])
+@pytest.mark.parametrize(("part", "most"), [("", 24), ("backwards/", 24), ("forwards/", 25)])
 def test_a_part_asks_as_much_for_many_recalls_as_for_one(
     app: App, compliance: Client, precedent: Episode, n: int, part: str, most: int
 ) -> None:
