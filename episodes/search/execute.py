@@ -20,11 +20,12 @@ from episodes.wire import QueryVector, adapt, numbered
 
 # So many shared episodes are all scored; among more, those that come near are looked for.
 # benchmarks/README.md has the figures.
-ALL_SHARED = 2_000
-# How far a first look goes, which is far enough for most, and the second: so many nearest vectors,
-# newest episodes, and at most so many with a name or all the words of the query.
-FIRST_REACH, FIRST_RECENT = 64, 100
-SECOND_REACH = 512
+ALL_SHARED = 3_000
+# How far a first look goes, which is far enough for nine in ten: so many nearest vectors, so many of
+# the newest (a neighbour by way of the index costs as much as ten of these), and at most so many
+# with a name or all the words of the query. SECOND_REACH: the nearest of a second look.
+FIRST_REACH, FIRST_RECENT = 48, 1_000
+SECOND_REACH = 256
 TEXT_REACH = 1_000
 
 LOCK = "SELECT pg_advisory_xact_lock_shared(%(subject_lock)s)"
@@ -35,6 +36,7 @@ LOCK = "SELECT pg_advisory_xact_lock_shared(%(subject_lock)s)"
 EXPLICIT_PLAN = {
     "plan_cache_mode": "force_custom_plan",
     "enable_sort": "off",
+    "random_page_cost": "1.1",
     "jit": "off",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.ef_search": "100",
@@ -124,6 +126,11 @@ def _look_near(asked: Asked, generation: Generation | None) -> list[DictRow]:
     rows = execute(sql, values, lock=PLANNED_LOCK)
     if rows[0]["settled"]:
         return rows
+    window = {**asked.values, "shared_window": asked.values["window"]}
+    [found] = execute(count_shared(asked.filters), window)
+    if found["count"] <= asked.values["window"]:
+        # so many can be scored, and a longer look would not be cheaper
+        return execute(asked.sql(shared="all"), window, lock=LOCK)
     since = rows[0]["look_since"] or asked.values["cutoff"]
     return execute(sql, {**values, **further, "recent_since": since}, lock=PLANNED_LOCK)
 

@@ -104,9 +104,10 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     return f"""{vectors}), named AS MATERIALIZED (
     SELECT h.id {by_text} AND r.identifiers && %(tokens)s::varchar[] LIMIT %(text_reach)s + 1
 ), common AS MATERIALIZED (
-    SELECT h.id FROM episodes_episode h JOIN episodes_episoderevision r ON {_OF_HEAD}{revision}
+    SELECT h.id FROM episodes_episode h
     WHERE {_SHARED}{head} AND (SELECT count(*) FROM named) > %(text_reach)s
-        AND r.identifiers && %(tokens)s::varchar[]
+        AND EXISTS (SELECT FROM episodes_episoderevision r
+            WHERE {_OF_HEAD}{revision} AND r.identifiers && %(tokens)s::varchar[] OFFSET 0)
     ORDER BY h.completed_at DESC LIMIT %(text_reach)s
 ), worded AS MATERIALIZED (
     SELECT h.id {by_text} AND r.search @@ (

@@ -39,6 +39,36 @@ _OWN_COPY = """scope = 'org' AND wording_hash = %(subject_hash)s AND procedure_k
         SELECT procedure_key FROM scored WHERE scope = 'user' AND reason IS NULL)"""
 
 
+_OF_HEAD = "r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision"
+_WEIGHTS = "outcome_weight * toolset_weight * decay"
+
+# The text of those candidates only that it could lift into the answer, or among the EXCLUDED best
+# beside it. Text is worth at most its weight. A candidate that stays below `score` even with that
+# much is behind enough others that have more by similarity alone, so its text need not be read:
+# exact, and half of the work in a scope of thousands. Copies of the searcher's own count for
+# nothing here, since they may not be served.
+BAR = f"""
+    SELECT least(
+        coalesce((SELECT min(score) FROM (
+            SELECT max(similarity * {_WEIGHTS}) AS score FROM weighed
+            WHERE similarity >= %(minimum)s::float8 AND similarity > 0
+                AND (NOT failed OR %(include_failures)s::boolean
+                    OR similarity > %(failure_threshold)s::float8)
+                AND wording_hash IS DISTINCT FROM %(subject_hash)s::bytea
+            GROUP BY procedure_key, outcome ORDER BY score DESC LIMIT %(limit)s) best
+            HAVING count(*) = %(limit)s), 0::float8),
+        coalesce((SELECT similarity * {_WEIGHTS} AS score FROM weighed
+            ORDER BY score DESC NULLS LAST OFFSET %(limit)s + {EXCLUDED} - 1 LIMIT 1), 0::float8)
+        ) AS score,
+        CASE WHEN cardinality(%(tokens)s::varchar[]) > 0
+            THEN greatest(%(identifier_weight)s::float8, %(text_weight)s::float8)
+            ELSE %(text_weight)s::float8 END AS text
+"""
+# A subject's own episode stands for its copy however far behind it is.
+_OWN_OF_COPIES = """ OR (h.scope = 'user' AND h.procedure_key IN (
+        SELECT procedure_key FROM weighed WHERE wording_hash = %(subject_hash)s))"""
+
+
 @lru_cache(maxsize=256)
 def statement(
     *,
@@ -77,6 +107,10 @@ def statement(
         if vector
         else ""
     )
+    filtered = narrowing(filters, REVISION_FILTERS)
+    if filtered:
+        filtered = f"JOIN episodes_episoderevision r ON {_OF_HEAD}{filtered}"
+    kept = _OWN_OF_COPIES if len(compared) == 2 else ""
     judged = sources.verdict(index) if shared == "near" else ""
     logged = log_rows(
         mode="CASE WHEN cut THEN 'approximate' ELSE 'exact' END",
@@ -91,31 +125,37 @@ WITH asked AS MATERIALIZED (
 ), erased AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
         AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
-{chosen}), measured AS MATERIALIZED (
+{chosen}), measured AS (
     SELECT h.*, {OUTCOME_WEIGHT} AS outcome_weight, {TOOLSET_RELATION} AS toolset,
         h.outcome = 'failure' OR h.recorded_outcome = 'failure' AS failed,
         greatest(date_part('epoch', %(now)s::timestamptz - h.completed_at), 0::float8)
             / 86400::float8 AS age_days,
-        {similarity} AS similarity, {TEXT} AS text
+        {similarity} AS similarity
     FROM ({" UNION ALL ".join(compared)}) h CROSS JOIN cur
-    JOIN episodes_episoderevision r ON r.app_id = h.app_id AND r.episode_id = h.id
-        AND r.revision = h.revision{narrowing(filters, REVISION_FILTERS)}
+    {filtered}
     {vectors}
-), weighed AS (
-    SELECT m.*, greatest(similarity, text) AS relevance,
-        CASE toolset WHEN 'current' THEN %(toolset_current)s::float8
+), weighed AS MATERIALIZED (
+    SELECT m.*, CASE toolset WHEN 'current' THEN %(toolset_current)s::float8
             WHEN 'other' THEN %(toolset_other)s::float8
             ELSE %(toolset_unknown)s::float8 END AS toolset_weight,
         exp(greatest(-age_days / %(decay_days)s::float8, -700::float8)) AS decay
     FROM measured m
+), bar AS MATERIALIZED ({BAR}
+), read AS (
+    SELECT h.*, {TEXT} AS text
+    FROM weighed h CROSS JOIN bar
+    JOIN episodes_episoderevision r ON {_OF_HEAD}
+    WHERE greatest(h.similarity, bar.text) * {_WEIGHTS} >= bar.score{kept}
+), compared AS (
+    SELECT *, greatest(similarity, text) AS relevance FROM read
 ), scored AS MATERIALIZED (
-    SELECT w.*, relevance * outcome_weight * toolset_weight * decay AS score,
+    SELECT c.*, relevance * {_WEIGHTS} AS score,
         CASE WHEN relevance <= 0 OR relevance < CASE WHEN similarity IS NULL
                 THEN %(text_minimum)s::float8 ELSE %(minimum)s::float8 END THEN 'below_minimum'
             WHEN failed AND NOT %(include_failures)s::boolean
                 AND coalesce(similarity <= %(failure_threshold)s::float8, true)
                 THEN 'failure_below_threshold' END AS reason
-    FROM weighed w
+    FROM compared c
 ), best AS (
     SELECT DISTINCT ON (procedure_key, outcome) * FROM scored
     WHERE reason IS NULL AND NOT coalesce({copies}, false)
@@ -144,7 +184,7 @@ WITH asked AS MATERIALIZED (
         '[]') AS list
     FROM near n
 {judged}), counted AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM measured)::int AS candidates, {" OR ".join(cut)} AS cut
+    SELECT (SELECT count(*) FROM weighed)::int AS candidates, {" OR ".join(cut)} AS cut
 ){logged if log else ""}
 SELECT counted.candidates, counted.cut, erased.yes AS erased, excluded.list AS excluded,
     {verdict[0]}, winners.*

@@ -102,6 +102,7 @@ class Made:
     procedure: str
     codes: tuple[str, ...] = ()
     user_id: str | None = None
+    wording_of: str | None = None
 
 
 def make_many(app: App, query: str, rows: Sequence[Made]) -> list[Episode]:
@@ -114,6 +115,7 @@ def make_many(app: App, query: str, rows: Sequence[Made]) -> list[Episode]:
             scope=Scope.USER if row.user_id else Scope.ORG,
             user_id=row.user_id,
             session_id=f"made-{number}" if row.user_id else None,
+            wording_hash=row.wording_of and subject_hash(app_id=app.id, user_id=row.wording_of),
             state=State.COMPLETED,
             index_state=IndexState.READY,
             outcome=row.outcome,

@@ -15,7 +15,7 @@ from episodes import search
 from episodes.embedding.generations import current_generation
 from episodes.models import App, Episode, RankingProfile, Recall, RecallHit
 from episodes.query import read_query
-from episodes.ranking import Candidate, choose
+from episodes.ranking import Candidate, choose, score
 from episodes.recall import Filters, SearchRequest, parameters
 from episodes.search.execute import PLANNED_LOCK, first_look
 from episodes.search.org_index import ensure_org_index, index_name
@@ -36,7 +36,9 @@ SOURCES = ("reviewer", "tool", "agent_claim", None)
 @pytest.fixture
 def app() -> App:
     made = make_app()
-    profile = RankingProfile.objects.create(app=made, version=2, minimum=0.3, max_results=10)
+    profile = RankingProfile.objects.create(
+        app=made, version=2, minimum=0.3, max_results=10, window=200
+    )
     App.objects.filter(id=made.id).update(profile=profile, retention_days=3650)
     made.refresh_from_db()
     return made
@@ -76,8 +78,36 @@ def drawn(pick: random.Random, *, n: int, codes: bool = False, user: bool = Fals
 
 
 def expected(app: App, rows: Sequence[Made], heads: Sequence[Episode], query: str) -> list[Any]:
+    found = choose(caller_of(app).profile, candidates(rows, heads, query), limit=10)
+    return [one.id for one, _ in found]
+
+
+def weighed(
+    app: App, rows: Sequence[Made], heads: Sequence[Episode], query: str
+) -> list[tuple[Candidate, float]]:
+    """Return every candidate with its score, best first."""
+    profile = caller_of(app).profile
+    scored = [
+        (
+            one,
+            score(
+                profile,
+                similarity=one.similarity,
+                text=one.text,
+                outcome=one.outcome,
+                outcome_source=one.outcome_source,
+                toolset=one.toolset,
+                age_days=one.age_days,
+            ).score,
+        )
+        for one in candidates(rows, heads, query)
+    ]
+    return sorted(scored, key=lambda pair: pair[1], reverse=True)
+
+
+def candidates(rows: Sequence[Made], heads: Sequence[Episode], query: str) -> list[Candidate]:
     asked = [code for code in CODES if code in query.lower()]
-    candidates = [
+    return [
         Candidate(
             id=head.id,
             similarity=max(row.similarity, 0.0),
@@ -93,7 +123,6 @@ def expected(app: App, rows: Sequence[Made], heads: Sequence[Episode], query: st
         for row, head in zip(rows, heads, strict=True)
         if head.completed_at is not None
     ]
-    return [one.id for one, _ in choose(caller_of(app).profile, candidates, limit=10)]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,6 +137,35 @@ def test_all_that_is_shared_is_ranked_as_the_rule_says(app: App, seed: int, code
 
     assert (served(answer), answer["recall_mode"]) == (expected(app, rows, heads, query), "exact")
     assert answer["candidates"] == 210
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_that_are_left_out_are_the_best_of_all(app: App, seed: int) -> None:
+    """Although the text of most is never read."""
+    query = " ".join([QUERY, *map(str.upper, CODES)])
+    pick = seeded(seed)
+    rows = drawn(pick, n=150, codes=True, user=True)
+    heads = make_many(app, query, rows)
+
+    answer = ask(app, query, scope="user", limit=2, explain=True)
+
+    ranked = [one for one, _ in weighed(app, rows, heads, query) if one.id not in served(answer)]
+    assert [left["episode_id"] for left in answer["excluded"]] == [
+        str(one.id) for one in ranked[:10]
+    ]
+
+
+def test_ones_own_stands_for_its_copy_however_far_behind_it_is(app: App) -> None:
+    others = [Made(0.9, "success", "reviewer", "", 1, f"other-{n}") for n in range(30)]
+    copy = Made(0.95, "success", "reviewer", "", 1, "mine", wording_of=USER)
+    own = Made(0.35, "success", "agent_claim", "", 300, "mine", user_id=USER)
+    heads = make_many(app, QUERY, [*others, copy, own])
+
+    answer = ask(app, QUERY, explain=True)
+
+    assert heads[30].id not in served(answer)
+    left = {left["episode_id"]: left["reason"] for left in answer["excluded"]}
+    assert left[str(heads[30].id)] == "own_copy"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,6 +186,19 @@ def test_of_much_that_is_shared_the_same_best_are_found(
         "approximate",
     )
     assert answer["candidates"] < 360
+
+
+def test_a_look_that_is_not_sure_scores_all_where_the_window_holds_it(app: App, near: None) -> None:
+    """All but one are alike, and count once."""
+    rows = [Made(0.8, "success", "reviewer", "", 5, "one")] * 150
+    heads = make_many(app, QUERY, [*rows, Made(0.7, "success", "reviewer", "", 30, "other")])
+    ensure_org_index(current_generation())
+
+    answer = ask(app, QUERY, scope="org")
+
+    assert len(served(answer)) == 2
+    assert (served(answer)[1], answer["recall_mode"]) == (heads[-1].id, "exact")
+    assert answer["candidates"] == 151
 
 
 def test_search_is_right_without_the_index(app: App, near: None) -> None:

@@ -125,6 +125,15 @@ def test_one_procedure_with_one_outcome_is_served_once() -> None:
     ) == [1, 3]
 
 
+def test_ones_own_episode_beats_its_copy_as_long_as_it_may_be_served() -> None:
+    same = {"procedure_key": "p"}
+    copy = candidate(1, **same, scope="org", carries_own_wording=True)
+
+    assert chosen(copy, candidate(40, **same, outcome="partial")) == [40]
+    assert chosen(copy, candidate(40, **same, outcome="failure", similarity=0.5)) == [1]
+    assert chosen(copy, candidate(40)) == [1, 40]
+
+
 def test_what_may_not_be_served_hides_nothing() -> None:
     failed = candidate(20, procedure_key="p", outcome="failure", recorded_outcome="failure")
     near = candidate(1, outcome="failure")
