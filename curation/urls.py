@@ -18,7 +18,10 @@ from curation.views import (
     members,
     overview,
     poison,
+    precedent,
     preferences,
+    promotion,
+    proposals,
     queue,
     ranking,
     recalls,
@@ -69,6 +72,28 @@ _of_an_incident: list[URLPattern | URLResolver] = [
     path("links/<uuid:link_id>/off/", incident_acts.unlink, name="incident-unlink"),
 ]
 
+_of_a_precedent: list[URLPattern | URLResolver] = [
+    path("", precedent.show_precedent, name="promotion-precedent"),
+    path("edit/", precedent.edit, name="promotion-edit"),
+    path("approve/", precedent.approve, name="promotion-approve"),
+    path("refuse/", precedent.refuse, name="promotion-refuse"),
+    path("withdraw/", precedent.withdraw, name="promotion-withdraw"),
+    path("offer/", precedent.offer, name="promotion-offer"),
+]
+
+_of_the_promotion: list[URLPattern | URLResolver] = [
+    path("", promotion.show_candidates, name="promotion"),
+    path("waiting/", promotion.list_waiting, name="promotion-waiting"),
+    path("published/", promotion.list_published, name="promotion-published"),
+    path("history/", promotion.list_history, name="promotion-history"),
+    path("lessons/", promotion.list_lessons, name="promotion-lessons"),
+    path("lessons/<uuid:lesson_id>/", proposals.show_lesson, name="promotion-lesson"),
+    path("lessons/<uuid:lesson_id>/accept/", proposals.accept, name="promotion-lesson-accept"),
+    path("lessons/<uuid:lesson_id>/dismiss/", proposals.dismiss, name="promotion-lesson-dismiss"),
+    path("propose/<uuid:episode_id>/", proposals.propose, name="promotion-propose"),
+    path("<uuid:precedent_id>/", include(_of_a_precedent)),
+]
+
 _of_the_settings: list[URLPattern | URLResolver] = [
     path("", arguments.go_to_settings, name="settings"),
     path("arguments/", arguments.edit_arguments, name="settings-arguments"),
@@ -93,6 +118,7 @@ _of_an_app: list[URLPattern | URLResolver] = [
     path("incidents/<uuid:incident_id>/", include(_of_an_incident)),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
+    path("promotion/", include(_of_the_promotion)),
     path("settings/", include(_of_the_settings)),
 ]
 

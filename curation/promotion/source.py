@@ -43,6 +43,16 @@ def demand_eligible(head: Episode, *, as_warning: bool) -> None:
             raise NotEligibleError(why)
 
 
+def is_candidate(head: Episode, *, app: App) -> bool:
+    """Whether it may be proposed, as a success or as a warning. `app` is the episode's."""
+    head.app = app
+    try:
+        demand_eligible(head, as_warning=head.outcome == Outcome.FAILURE)
+    except NotEligibleError:
+        return False
+    return True
+
+
 def served_revision(head: Episode) -> EpisodeRevision:
     return EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
 

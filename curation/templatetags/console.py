@@ -47,7 +47,7 @@ def inert(text: object, limit: int = _ONE_LINE) -> SafeString:
     """One line of foreign text, isolated, cut at `limit` characters."""
     whole = str(text)
     shown = whole if len(whole) <= limit else whole[:limit] + "…"
-    return format_html('<bdi class="inert">{}</bdi>', _drawn(shown, keep_layout=False))
+    return format_html('<bdi class="inert">{}</bdi>', drawn(shown, keep_layout=False))
 
 
 @register.filter
@@ -60,19 +60,20 @@ def plain(text: object) -> str:
 def whole_text(text: str, limit: int = _CUT) -> SafeString:
     """Foreign text with its line breaks; what is longer than `limit` opens on demand."""
     if len(text) <= limit * 1.25:
-        return format_html('<bdi class="inert text">{}</bdi>', _drawn(text, keep_layout=True))
+        return format_html('<bdi class="inert text">{}</bdi>', drawn(text, keep_layout=True))
     return format_html(
         '<details class="more"><summary><bdi class="inert text">{}…</bdi>'
         '<span class="more-label if-closed">Show all {} characters</span>'
         '<span class="more-label if-open">Show less</span></summary>'
         '<bdi class="inert text">{}</bdi></details>',
-        _drawn(text[:limit], keep_layout=True),
+        drawn(text[:limit], keep_layout=True),
         f"{len(text):,}",
-        _drawn(text, keep_layout=True),
+        drawn(text, keep_layout=True),
     )
 
 
-def _drawn(text: str, *, keep_layout: bool) -> SafeString:
+def drawn(text: str, *, keep_layout: bool) -> SafeString:
+    """Foreign text escaped, with marks for what hides; the caller isolates its direction."""
     if not inertness.hides_something(text):
         return escape(text)
     return format_html_join(

@@ -11,9 +11,11 @@ from curation.access import ConsoleRequest, Right, right_required
 from curation.filters import page_link
 from curation.page import render_page
 from curation.paging import Page
+from curation.promotion.source import is_candidate
 from curation.reading import history, reach, revisions
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.flags import flags_of
+from curation.reading.precedent import precedent_of
 from curation.reading.trace import read_moves
 from curation.views.episodes import asked_cursor
 from episodes.enums import State
@@ -113,6 +115,9 @@ def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, o
         "tab": tab,
         "lessons": words.LESSONS,
         "toolsets": words.TOOLSETS,
+        "precedent": precedent_of(member=request.seat.member, head=page.head),
+        "may_promote": request.seat.may(Right.CURATE)
+        and is_candidate(page.head, app=request.seat.app),
         "may_decide": request.seat.may(Right.DECIDE) and page.head.state == State.COMPLETED,
         "flags": flags_of(member=request.seat.member, episode_id=page.head.id),
         "may_curate": request.seat.may(Right.CURATE),

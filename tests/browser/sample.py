@@ -23,6 +23,7 @@ from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
 from tests.browser.incidents import make_incidents
+from tests.browser.promotions import make_promotions
 from tests.browser.sample_poison import make_poison
 from tests.factories import ACTOR, make_app, make_key, write
 
@@ -117,6 +118,7 @@ def _make(episodes: int, now: datetime) -> Sample:
     with clock.at(now):
         embed_due()
     make_incidents(app, now)
+    make_promotions(app, now)
     return Sample(app, now)
 
 

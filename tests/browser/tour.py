@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from curation.models import Containment, Flag
 from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
 from tests.browser.incidents import looked_into
+from tests.browser.promotions import lesson_of, precedent_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def stops(app: App) -> Iterator[Stop]:
     yield from _of_the_desk(app, home)
     yield from _of_poison(app, home)
     yield from _of_incidents(app, f"{home}/incidents")
+    yield from _of_promotion(app, f"{home}/promotion")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
@@ -114,3 +116,17 @@ def _of_incidents(app: App, home: str) -> Iterator[Stop]:
     for part in ("backwards", "forwards", "as-of"):
         yield Stop(f"incident-{part}", f"{home}/{found.id}/{part}/")
     yield Stop("incident-as-of-before", f"{home}/{found.id}/as-of/?at=2020-01-01T00:00")
+
+
+def _of_promotion(app: App, home: str) -> Iterator[Stop]:
+    for name in ("", "waiting", "published", "lessons", "history"):
+        yield Stop(f"promotion-{name or 'candidates'}", f"{home}/{name and name + '/'}")
+    yield Stop("promotion-warnings", f"{home}/?kind=warning")
+    yield Stop("promotion-none", f"{home}/?procedure=nothing")
+    shared = precedent_of(app, "run-shared")
+    yield Stop("promotion-successor", f"{home}/?supersedes={shared.id}")
+    for name in ("shared", "taken-back", "refused", "waits"):
+        yield Stop(f"precedent-{name}", f"{home}/{precedent_of(app, f'run-{name}').id}/")
+    yield Stop("precedent-lesson", f"{home}/lessons/{lesson_of(app).id}/")
+    yield Stop("precedent-propose", f"{home}/propose/{shared.source_episode_id}/")
+    yield Stop("episode-shared", f"/apps/{app.name}/episodes/{shared.org_episode_id}/")

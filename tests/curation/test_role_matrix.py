@@ -21,6 +21,7 @@ from episodes.models import App, Episode
 from episodes.toolsets import declare_toolset
 from tests.curation.cast import make_member, make_user, sign_in
 from tests.curation.poisoned import make_containment, make_flag
+from tests.curation.promotion.scene import make_lesson, make_proposal
 from tests.curation.recalls import make_recall
 from tests.factories import ACTOR, make_app, make_episode, make_key
 
@@ -68,6 +69,10 @@ def thing(name: str, app: App) -> object:
             return add_member(
                 app=app, user=make_user(f"member-{uuid4()}"), role=Role.VIEWER, actor=ACTOR
             ).pk
+        case "precedent_id":
+            return make_proposal(app).id
+        case "lesson_id":
+            return make_lesson(app).id
         case "incident_id":
             return incident_of(app).id
         case "person_id":

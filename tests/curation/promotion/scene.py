@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from curation.models import Precedent
+from curation.models import Consolidation, ConsolidationSource, Precedent
 from curation.promotion import approve_precedent, propose_precedent
 from curation.reviews import Seen, correct_outcome
 from episodes.audit import Actor
@@ -70,6 +70,25 @@ def make_proposal(app: App, **members: Any) -> Precedent:
 def make_published(app: App, **members: Any) -> Precedent:
     proposal = make_proposal(app, **members)
     return approve_precedent(precedent=proposal, actor=BEN, seen=proposal.version)
+
+
+def make_lesson(
+    app: App, *, lesson: str = "What all did.", sources: Sequence[Episode] = ()
+) -> Consolidation:
+    """Leave what the nightly task would leave."""
+    made = Consolidation.objects.create(
+        app=app, procedure_key="p", lesson=lesson, n_sources=3, n_subjects=3, threshold=3
+    )
+    for at, episode in enumerate(sources):
+        ConsolidationSource.objects.create(
+            app=app,
+            consolidation=made,
+            episode_id=episode.id,
+            revision=episode.revision,
+            user_id=episode.user_id or "",
+            is_lead=at == 0,
+        )
+    return made
 
 
 def source_of(precedent: Precedent) -> Episode:

@@ -11,6 +11,7 @@ from django.test import Client
 
 from curation.access import Right
 from curation.incidents import add_note, link_target, open_incident
+from curation.models import Precedent
 from curation.poison import lift_closure
 from curation.reviews import Seen, correct_outcome
 from episodes.enums import Role
@@ -21,6 +22,7 @@ from episodes.toolsets import declare_toolset
 from tests.browser.sample import hostile, long_trace
 from tests.curation.cast import make_member, sign_in
 from tests.curation.poisoned import make_containment, make_flag
+from tests.curation.promotion.scene import make_lesson
 from tests.curation.recalls import make_recall
 from tests.curation.test_role_matrix import address, guarded
 from tests.curation.views.page import Page
@@ -84,6 +86,8 @@ def hostile_store(app: App) -> dict[str, object]:
     lifted = make_containment(app, make_flag(app, episode, note="<b>again</b>"))
     lift_closure(containment=lifted, reason=NASTY[:900], actor=ACTOR)
     return {
+        "precedent_id": hostile_precedent(app, episode).id,
+        "lesson_id": make_lesson(app, lesson=NASTY, sources=[episode]).id,
         "incident_id": incident.id,
         "link_id": link.id,
         "episode_id": episode.id,
@@ -93,6 +97,40 @@ def hostile_store(app: App) -> dict[str, object]:
         "toolset_id": toolset.id,
         "key_id": key.id,
     }
+
+
+def hostile_precedent(app: App, source: Episode) -> Precedent:
+    """A proposal whose every text is hostile, as if nothing had cleaned it on the way."""
+    step = {"seq": 1, "kind": "result", "tool": "<b>t</b>", "error": "<b>", "summary": NASTY}
+    called = {"seq": 2, "kind": "call", "tool": "<b>", "arguments": {"<i>name</i>": NASTY}}
+    return Precedent.objects.create(
+        app=app,
+        status="proposed",
+        user_id=source.user_id,
+        source_episode_id=source.id,
+        source_revision=1,
+        outcome="success",
+        outcome_source="reviewer",
+        recorded_outcome="success",
+        procedure_key=source.procedure_key,
+        completed_on="2026-11-23",
+        goal=NASTY,
+        steps=[step, called],
+        resolution=NASTY,
+        lesson=NASTY,
+        lesson_source="caller",
+        issue_type="<b>issue</b>\u202e",
+        agent_id="<b>agent</b>\u202e",
+        toolset_kind="opaque",
+        redactions=[
+            {"field": "goal", "start": 3, "end": 60, "kind": "name", "rule": "name_pair"},
+            {"field": "resolution", "start": 0, "end": 9, "kind": "name", "rule": "name_pair"},
+        ],
+        n_subjects=1,
+        threshold=3,
+        proposer="<b>proposer</b>",
+        editors=["<b>editor</b>"],
+    )
 
 
 def objections(page: Page) -> list[object]:
@@ -107,6 +145,7 @@ def objections(page: Page) -> list[object]:
     found += [e for e in page.all("a") if not re.match(r"(/|#|\?)(?!/)", e["href"])]
     # a field gives back what was typed, to be sent again as it is
     apart = re.sub(r'(<input[^>]*\svalue=")[^"]*', r"\1", page.source)
+    apart = re.sub(r"(<textarea[^>]*>)[^<]*", r"\1", apart)
     return found + [raw for raw in RAW if raw in apart]
 
 
