@@ -62,15 +62,6 @@ RANKING = (
         },
     ),
     Group(
-        "Toolset",
-        "How the tools of the episode compare with those that its agent has now.",
-        {
-            "toolset_current": _weight("Current"),
-            "toolset_other": _weight("Not current"),
-            "toolset_unknown": _weight("Not comparable"),
-        },
-    ),
-    Group(
         "Relevance",
         "The better of the similarity of goals and the match of words, names and codes.",
         {
@@ -83,6 +74,15 @@ RANKING = (
             "failure_threshold": Constant(
                 "A failure must exceed", 0.0, 1.0, "Empty: the embedder's", may_be_empty=True
             ),
+        },
+    ),
+    Group(
+        "Toolset",
+        "How the tools of the episode compare with those that its agent has now.",
+        {
+            "toolset_current": _weight("Current"),
+            "toolset_other": _weight("Not current"),
+            "toolset_unknown": _weight("Not comparable"),
         },
     ),
     Group(

@@ -18,7 +18,7 @@ from episodes.models import App, EpisodeRevision, Member, RankingProfile, Recall
 from episodes.ranking import Candidate, Profile, choose
 
 COUNTED = 200
-SHOWN = 30
+SHOWN = 12  # enough to see what kind of change it is; the figures count all of them
 
 
 class Change(StrEnum):

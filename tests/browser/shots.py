@@ -78,6 +78,9 @@ def main() -> None:
         import django
 
         django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
         shoot(Path(sys.argv[1]), sys.argv[2:])
 
 
