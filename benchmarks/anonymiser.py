@@ -53,7 +53,11 @@ PATTERNED = LABELS[:7]
 class Sentence:
     text: str
     labels: tuple[tuple[str, int, int], ...]
-    is_development: bool
+    template: int
+
+    @property
+    def is_development(self) -> bool:
+        return hashlib.sha256(str(self.template).encode()).digest()[0] % 2 == 0
 
 
 @dataclass
@@ -89,6 +93,8 @@ class Count:
         )
 
     def precision(self, kind: str) -> str:
+        if kind not in KINDS:
+            return "-"
         return share(self.right[kind], self.said[kind])
 
 
@@ -105,14 +111,10 @@ def read(path: Path = DATA) -> list[Sentence]:
                 (span["entity_type"], span["start_position"], span["end_position"])
                 for span in row["spans"]
             ),
-            is_development(row["template_id"]),
+            row["template_id"],
         )
         for row in rows
     ]
-
-
-def is_development(template: int) -> bool:
-    return hashlib.sha256(str(template).encode()).digest()[0] % 2 == 0
 
 
 def nothing_rare(words: Sequence[str]) -> frozenset[str]:
@@ -177,6 +179,7 @@ def main() -> None:
     print_recall(plain, rarely)
     print_precision(plain, rarely)
     print_names(parts)
+    print_strangers(parts)
     print_readable()
 
 
@@ -216,6 +219,24 @@ def print_names(parts: Mapping[str, Sequence[Sentence]]) -> None:
         print_row(
             name, [cell for one in counts for cell in (one.recall("PERSON"), one.precision("name"))]
         )
+
+
+def print_strangers(parts: Mapping[str, Sequence[Sentence]]) -> None:
+    """The other end: all sentences of a template are one subject's, so that nobody else says them."""
+    said: dict[int, list[str]] = {}
+    for sentence in parts["both"]:
+        said.setdefault(sentence.template, []).append(sentence.text)
+    rare = rare_among("\n".join(texts) for texts in said.values())
+    print_head(
+        "a template is a subject",
+        [f"{part}: {what}" for part in parts for what in ("names", "right")],
+    )
+    counts = [measure(some, whole(rare)) for some in parts.values()]
+    cells = [
+        (one.recall("PERSON"), share(one.personal["rare_token"], one.said["rare_token"]))
+        for one in counts
+    ]
+    print_row("rare_token, any label", [cell for pair in cells for cell in pair])
 
 
 def print_readable() -> None:

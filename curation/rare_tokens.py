@@ -13,6 +13,8 @@ from episodes.models import App
 # subjects hold counts as rare: the way that tells less.
 _BATCH = 200
 _MOST_ROWS = 2_000
+# No honest text has so many strange words. The rest is called rare without being asked about.
+_MOST_WORDS = 2_000
 
 # A word counts once per subject, in what its recallable episodes say; planted and held ones lend it
 # no company. `search` and `identifiers` are the two indexes over a revision's words.
@@ -40,8 +42,8 @@ def rare(app: App, tokens: Sequence[str], k: int) -> frozenset[str]:
     """Return those of the lower-case words that are not ordinary language and stand in the episodes
     of fewer than `k` subjects of the app."""
     strange = sorted({token for token in tokens if not is_ordinary(token)})
-    found: set[str] = set()
-    for batch in _batches(strange):
+    found = set(strange[_MOST_WORDS:])
+    for batch in _batches(strange[:_MOST_WORDS]):
         with connection.cursor() as cursor:
             cursor.execute(_SUBJECTS, {"words": batch, "app": app.pk, "k": k, "rows": _MOST_ROWS})
             found.update(word for (word,) in cursor.fetchall())

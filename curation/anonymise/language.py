@@ -52,6 +52,8 @@ def is_ordinary(token: str) -> bool:
     """Whether a token is made of nothing but ordinary words, with a small number beside them:
     `refund`, `get_user_details`, `APPROVAL_REQUIRED`, `http2`, `24-hour`; not `mia_li`, `HAT069`,
     `2024-05-15`."""
+    if is_word(token.lower().replace("’", "'")):
+        return True  # hasn't
     parts = [part for part in _JOINT.split(token) if part]
     if len(parts) < 2:
         word = token.strip("_").lower()

@@ -176,6 +176,24 @@ BEFORE_A_PLACE = frozenset(
         "nach",
     ]
 )
+PLACE_HEADS = frozenset(
+    [
+        "san",
+        "santa",
+        "sao",
+        "saint",
+        "st",
+        "los",
+        "las",
+        "new",
+        "port",
+        "fort",
+        "mount",
+        "lake",
+        "north",
+        "south",
+    ]
+)
 # A run of capitals with one of these in it is a firm, an office, a work or a street.
 FIRMS = frozenset(
     [

@@ -8,7 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from curation.anonymise.lists import places
-from curation.anonymise.name_words import AFTER_A_NAME, BEFORE_A_PLACE, INTRODUCTIONS
+from curation.anonymise.name_words import (
+    AFTER_A_NAME,
+    BEFORE_A_PLACE,
+    INTRODUCTIONS,
+    PLACE_HEADS,
+)
 from curation.anonymise.skeleton import bones
 from curation.anonymise.spans import Span
 from curation.anonymise.words import Word, run_from, words_of
@@ -73,7 +78,11 @@ def _by_introduction(text: str, words: list[Word]) -> Iterator[Span]:
             owns = first.is_given and first.is_possessive
             if first.is_telling or first.is_strange or owns or (surely and not first.is_firm):
                 yield _span(words, at, last, "introduced")
-        elif first.is_possessive and first.is_given and first.is_telling:
+        elif (
+            first.is_given
+            and first.is_telling
+            and (first.is_possessive or text[first.end : first.end + 1] in {",", "!"})
+        ):
             yield _span(words, at, at + 1, "introduced")
         elif surely and (first.is_telling or first.is_strange):
             if at + 1 < len(words) and (words[at + 1].is_telling or words[at + 1].is_strange):
@@ -97,11 +106,12 @@ def _by_capitals(text: str, words: list[Word]) -> Iterator[Span]:
 def _names_in(text: str, words: list[Word], first: int, end: int) -> Iterator[Span]:
     if any(word.is_firm for word in words[first:end]):
         return
+    head = first
     while first < end:
         if _is_pronoun(text, words[first]):
             first += 1
         last = first
-        while last < end and words[last].may_be_part:
+        while last < end and _may_go_on(words, first, last):
             last += 1
         while last > first + 1 and _is_pronoun(text, words[last - 1]):
             last -= 1
@@ -109,8 +119,20 @@ def _names_in(text: str, words: list[Word], first: int, end: int) -> Iterator[Sp
             # before a capitalised ordinary word it is a firm or a work: Russell Investments
             broken = last < end and words[last].is_capital and not words[last].is_aside
             if (rule := _judge(text, words, first, last, broken=broken)) is not None:
-                yield _span(words, first, last, rule)
+                yield _span(words, first - _has_forename(words, head, first), last, rule)
         first = max(last, first + 1)
+
+
+def _may_go_on(words: list[Word], first: int, at: int) -> bool:
+    """After `de la` any capital is the family's."""
+    after_particle = at > first and words[at - 1].is_particle and words[at].is_capital
+    return words[at].may_be_part or after_particle
+
+
+def _has_forename(words: list[Word], head: int, first: int) -> bool:
+    """`Will Smith`: an ordinary word that is also a given name, right before a name."""
+    before = words[first - 1]
+    return first > head and before.is_given and not before.opens and not before.is_never_a_name
 
 
 def _is_pronoun(text: str, word: Word) -> bool:
@@ -125,14 +147,23 @@ def _judge(text: str, words: list[Word], first: int, last: int, *, broken: bool)
     if len(run) == 1:
         if _is_double(run[0]):
             return None
+        if _has_initials(text, words, first, last) and run[0].may_be_part:
+            return "pair"
         at = next(at for at in range(first, last) if words[at] is run[0])
         return None if broken else _judge_one(text, words, run[0], at)
     if any(word.is_telling for word in run):
         return "listed"
-    if all(word.is_strange or word.is_listed for word in run):
-        strange = any(word.is_strange for word in run)
-        return "pair" if strange or run[0].is_given else None
-    return None
+    strange = [word for word in run if word.is_strange]
+    if strange and all(word.is_listed for word in run if word not in strange):
+        return "pair"
+    return "pair" if run[0].is_given and run[1].may_be_part else None
+
+
+def _has_initials(text: str, words: list[Word], first: int, last: int) -> bool:
+    """`J. K. Rowling`"""
+    return any(
+        word.is_initial and text[word.end : word.end + 1] == "." for word in words[first : last - 1]
+    )
 
 
 def _judge_one(text: str, words: list[Word], word: Word, at: int) -> str | None:
@@ -153,6 +184,8 @@ def _acts(text: str, words: list[Word], word: Word, at: int) -> bool:
 
 
 def _is_place(text: str, words: list[Word], first: int, last: int) -> bool:
+    if last - first == 2 and words[first].bare in PLACE_HEADS:
+        return True
     whole = bones(text[words[first].start : words[last - 1].end])
     before = words[first - 1].text.lower() if first else ""
     if before in BEFORE_A_PLACE and text[words[first - 1].end : words[first].start] == " ":

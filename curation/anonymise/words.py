@@ -15,12 +15,36 @@ from episodes.stopwords import STOP_WORDS
 
 _LETTER = r"[^\W\d_]"
 _WORD = re.compile(
-    rf"(?<![\w@/])(?:{_LETTER}\.(?={_LETTER}))?"
-    rf"{_LETTER}(?:[^\W\d_]|[\u0300-\u036f]|['’-](?={_LETTER}))*(?![\w/])"
+    rf"(?<![\w@])(?:{_LETTER}\.(?={_LETTER}))?"
+    rf"{_LETTER}(?:[^\W\d_]|[\u0300-\u036f]|['’-](?={_LETTER}))*(?!\w)"
 )
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _CONTRACTION = re.compile(r"(?i)['’](?:t|s|re|ve|ll|d|m)\Z")
 _OPENING = frozenset(".!?:;\n\"“”'‘(>*•–—\x00")
+# Listed for another spelling (Thế, Àn, Ở), and never a name of this one.
+_NEVER_NAMES = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "i",
+        "and",
+        "are",
+        "or",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "for",
+        "is",
+        "it",
+        "this",
+        "that",
+        "we",
+        "you",
+    ]
+)
 _GAP = re.compile(r"[ \t]{1,2}|\.[ \t]?")
 _MOST = 6  # words of one name
 
@@ -90,6 +114,10 @@ class Word:
     def is_aside(self) -> bool:
         """Capitalised for a reason of its own, whatever stands before it: `I`, `Monday`."""
         return self.text.lower() in STOP_WORDS or self.bare in CALENDAR
+
+    @property
+    def is_never_a_name(self) -> bool:
+        return self.bare in CALENDAR or self.text.lower() in _NEVER_NAMES
 
     @cached_property
     def may_be_part(self) -> bool:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from curation.rare_tokens import rare
 from episodes.enums import BlockKind
@@ -63,3 +65,13 @@ def test_hostile_words_are_only_words() -> None:
     words = ("'; drop table x", "%", "\\", "a" * 128, "🙂", "<->", "!!", "")
 
     assert rare(make_app(), words, 3) <= set(words)
+
+
+def test_a_flood_of_words_is_not_asked_about() -> None:
+    words = [f"zwackel{number}x" for number in range(3_000)]
+
+    with CaptureQueriesContext(connection) as queries:
+        assert rare(make_app(), words, 3) == frozenset(words)
+
+    asked = [query for query in queries if "phraseto_tsquery" in query["sql"]]
+    assert len(asked) == 10
