@@ -10,3 +10,10 @@ def consolidate() -> int:
     from curation.consolidation import consolidate as work
 
     return work().proposed
+
+
+@shared_task(name="curation.raise_alarms")
+def raise_alarms() -> int:
+    from curation.alarms import raise_alarms as work
+
+    return work()

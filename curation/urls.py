@@ -28,6 +28,8 @@ from curation.views import (
     reviews,
     sign_in,
     toolsets,
+    trust,
+    trust_settings,
 )
 
 app_name = "curation"
@@ -38,6 +40,10 @@ _of_an_episode: list[URLPattern | URLResolver] = [
     path("revisions/", episode.compare_revisions, name="episode-revisions"),
     path("history/", episode.list_history, name="episode-history"),
     path("flag/", flags.raise_flag, name="episode-flag"),
+    path("holds/<uuid:block_id>/release/", trust.release, name="episode-hold-release"),
+    path("holds/<uuid:block_id>/keep-out/", trust.keep, name="episode-hold-keep"),
+    path("alarms/<uuid:alarm_id>/dismiss/", trust.dismiss, name="episode-alarm-dismiss"),
+    path("alarms/<uuid:alarm_id>/flag/", trust.flag, name="episode-alarm-flag"),
 ]
 
 _of_poison: list[URLPattern | URLResolver] = [
@@ -98,6 +104,7 @@ _of_the_settings: list[URLPattern | URLResolver] = [
     path("", arguments.go_to_settings, name="settings"),
     path("arguments/", arguments.edit_arguments, name="settings-arguments"),
     path("ranking/", ranking.edit_ranking, name="settings-ranking"),
+    path("trust/", trust_settings.edit_trust, name="settings-trust"),
     path("toolsets/", toolsets.show_toolsets, name="settings-toolsets"),
     path("toolsets/<uuid:toolset_id>/retire/", toolsets.retire, name="settings-toolset-retire"),
     path("keys/", api_keys.edit_keys, name="settings-keys"),

@@ -13,6 +13,8 @@ from episodes.audit import Actor
 from episodes.embedding.generations import current_generation
 from episodes.ingest.whitelist import Rule, Whitelist
 from episodes.models import App, RankingProfile
+from episodes.trust_rules import PARTS as TRUST_PARTS
+from episodes.trust_rules import TrustRules
 
 Constants = Mapping[str, float | int | None]
 
@@ -100,6 +102,40 @@ def change_whitelist(
         app=locked,
         before={tool: before.get(tool) for tool in changed},
         after={tool: wanted.get(tool) for tool in changed},
+    )
+    return locked
+
+
+def trust_state(app: App) -> str:
+    """Return what names the trust rules as they are, so that a change says what it was based on."""
+    canonical = orjson.dumps(app.review_rules, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(canonical).hexdigest()[:16]
+
+
+@transaction.atomic
+def change_trust_rules(*, app: App, rules: TrustRules, seen: str, actor: Actor) -> App:
+    """Replace the thresholds by which episodes are held and alarms raised, from now on.
+
+    `seen`: the trust_state() that the change is based on. Raises SettingsChangedError,
+    NothingChangedError.
+    """
+    locked = App.objects.select_for_update(no_key=True).get(pk=app.pk)
+    if trust_state(locked) != seen:
+        raise SettingsChangedError
+    before = TrustRules.from_json(locked.review_rules)
+    if before == rules:
+        raise NothingChangedError
+    others = {name: value for name, value in locked.review_rules.items() if name not in TRUST_PARTS}
+    locked.review_rules = others | rules.as_json()
+    locked.save(update_fields=["review_rules"])
+    audit.record(
+        actor=actor,
+        verb="trust_rules.changed",
+        target_kind="app",
+        target_id=locked.pk,
+        app=locked,
+        before=before.as_json(),
+        after=rules.as_json(),
     )
     return locked
 

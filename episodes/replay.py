@@ -10,6 +10,7 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -20,8 +21,9 @@ from django.db import connection
 
 from episodes.contest import Contender, Floats, Question
 from episodes.embedding.base import Embedder, EmbeddingError, EmbeddingPartialError
+from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
-from episodes.models import App
+from episodes.models import App, VectorGeneration
 from episodes.ranking import Profile
 from episodes.search.rule import CONSTANTS, OUTCOME_WEIGHT, TOOLSET_RELATION, TOOLSETS
 from episodes.tokens import fts_terms
@@ -185,6 +187,27 @@ def _vector(sent: bytes) -> Floats:
     """Read pgvector's binary form: two numbers of 16 bits, then floats."""
     found: Floats = np.frombuffer(bytes(sent), dtype=">f4", offset=4).astype(np.float64)
     return found
+
+
+def embedded(app: App, questions: Sequence[Question]) -> tuple[list[Question], float]:
+    """Return the questions with their vectors in the app's generation, and from which cosine on two
+    are of one kind. Without an embedder for that generation words alone tell. Raises EmbeddingError.
+    """
+    generation = app.generation
+    embedder = embedder_for(generation.name) if generation else None
+    if generation is None or embedder is None:
+        return list(questions), 1.0
+    return with_vectors(questions, generation, embedder), generation.failure_threshold
+
+
+def with_vectors(
+    questions: Sequence[Question], generation: VectorGeneration, embedder: Embedder
+) -> list[Question]:
+    """Raises EmbeddingError."""
+    vectors = query_vectors.of(
+        [one.text for one in questions], generation=generation.name, embedder=embedder
+    )
+    return [replace(one, vector=vector) for one, vector in zip(questions, vectors, strict=True)]
 
 
 class QueryVectors:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 from uuid import UUID
 
@@ -37,6 +37,7 @@ from episodes.replay import (
     read_questions,
     read_questions_of,
     read_words,
+    with_vectors,
 )
 from episodes.trust_rules import ShadowRules, TrustRules
 
@@ -251,10 +252,7 @@ def _with_vectors(
 ) -> list[Question]:
     if generation is None or embedder is None:
         return list(questions)
-    vectors = query_vectors.of(
-        [one.text for one in questions], generation=generation.name, embedder=embedder
-    )
-    return [replace(one, vector=vector) for one, vector in zip(questions, vectors, strict=True)]
+    return with_vectors(questions, generation, embedder)
 
 
 def _kin(generation: VectorGeneration | None) -> float:

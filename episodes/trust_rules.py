@@ -92,6 +92,8 @@ class TrustRules:
         return changed
 
 
+PARTS = ("shadow", "burst", "alarms")
+
 Rules = TypeVar("Rules", ShadowRules, BurstRules, AlarmRules)
 
 BOUNDS: Mapping[str, Mapping[str, Bounds]] = {

@@ -18,6 +18,7 @@ from curation.reading.flags import flags_of
 from curation.reading.precedent import precedent_of
 from curation.reading.trace import read_moves
 from curation.views.episodes import asked_cursor
+from curation.views.trust import trust_of
 from episodes.enums import State
 
 
@@ -125,4 +126,5 @@ def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, o
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),
         "may_investigate": request.seat.may(Right.INVESTIGATE),
+        **trust_of(request, page),
     }

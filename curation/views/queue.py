@@ -20,6 +20,7 @@ from curation.queue import Place, Queue, Why, read_queue
 from curation.queue_words import WHY
 from curation.reading.desk import Desk, list_decisions, read_desk
 from curation.review_forms import OUTCOME_KEYS, asked_why
+from curation.views.trust import trust_of
 from memoryadmin.lib import clock
 
 TEMPLATE, FRAGMENT = "curation/queue.html", "desk"
@@ -110,6 +111,7 @@ def around(
         "why_words": WHY,
         "may_decide": seat.may(Right.DECIDE),
         "may_settle": seat.may(Right.CURATE),
+        **(trust_of(request, desk.page) if desk else {}),
     }
 
 

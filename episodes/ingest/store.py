@@ -17,11 +17,13 @@ from django.db.models import Value
 
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
+from episodes.burst import Burst, Claim, find_burst, hold_others
 from episodes.embedding.queue import await_vector
 from episodes.enums import LessonSource, Outcome, OutcomeSource, State
 from episodes.exceptions import LifecycleOpenError
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
+from episodes.ingest.held import why_held
 from episodes.ingest.position import Position, furthest_of
 from episodes.ingest.registry import parse
 from episodes.ingest.storable import Storable
@@ -29,9 +31,6 @@ from episodes.ingest.whitelist import Whitelist
 from episodes.lesson import template_lesson
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, OutcomeEntry, Toolset
-from episodes.screen import looks_like_instruction
-from episodes.shadow import Finding, newcomer, watch_text
-from episodes.tokens import text_words
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
@@ -205,7 +204,14 @@ class _Offer:
     def _append(self, head: Episode) -> SessionAnswer:
         is_new = head.n_revisions == 0
         revision = self._revision(head, number=head.n_revisions + 1)
-        held = self._held(head)
+        burst = self._burst(head)
+        held = why_held(
+            app=self.app,
+            evidence=self.evidence,
+            issue_type=self.write.issue_type,
+            head=head,
+            burst=burst,
+        )
         self._advance(head)
         self._describe(head, revision)
         lifecycle.record_evidence(
@@ -218,6 +224,8 @@ class _Offer:
             held_figures=held.figures if held else None,
             completed_at=self._completed_at(head),
         )
+        if burst is not None:
+            hold_others(burst)
         if await_vector(head=head, revision=revision):
             head = lifecycle.serve_revision(
                 episode=head, revision=revision.revision, actor=self.actor
@@ -228,22 +236,6 @@ class _Offer:
         if held is not None:
             return _answer("held", head, revision, reason=held.reason)
         return _answer("created" if is_new else "updated", head, revision)
-
-    def _held(self, head: Episode) -> Finding | None:
-        """Return why a person has to look at it first, or None."""
-        reason = self.evidence.held_reason or looks_like_instruction(self.write.issue_type)
-        if reason is not None:
-            return Finding(reason, {})
-        watch = watch_text(app=self.app, user_id=self.write.user_id)
-        if watch is None:
-            return None
-        return watch.judge(
-            newcomer(
-                head.id, text_words(self.evidence.search_text), frozenset(self.evidence.identifiers)
-            ),
-            user_id=self.write.user_id,
-            session_id=self.write.session_id,
-        )
 
     def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
         """Take the same evidence again: at most its outcome, its completion or its reach is news."""
@@ -333,6 +325,18 @@ class _Offer:
             route=self.actor.route,
             address_hash=self.actor.address_hash,
         )
+
+    def _burst(self, head: Episode) -> Burst | None:
+        """Return what it is one of, if it claims a success that nobody vouches for."""
+        if self.may_verify or self.evidence.outcome != Outcome.SUCCESS:
+            return None
+        claim = Claim(
+            user_id=self.write.user_id,
+            key_prefix=self.actor.key_prefix,
+            goal=self.evidence.goal,
+            procedure_key=self.evidence.procedure_key,
+        )
+        return find_burst(app=self.app, claim=claim, own=head)
 
     def _position(self) -> Position:
         return Position(self.write.sequence, self.evidence.n_events, self.evidence.last_event_at)

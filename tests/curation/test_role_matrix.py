@@ -14,7 +14,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from curation.access import RIGHTS, Right
 from curation.incidents import open_incident
-from curation.models import Incident, IncidentLink, IncidentPerson
+from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
+from episodes import lifecycle
 from episodes.enums import Role
 from episodes.members import add_member
 from episodes.models import App, Episode
@@ -50,8 +51,8 @@ OPEN = {"curation:sign-in", "curation:sign-out"}
 PERSONAL = {"curation:home", "curation:app-list", "curation:preferences", "curation:keys"}
 
 
-def thing(name: str, app: App) -> object:
-    """Return something of the app that an address can name."""
+def thing(name: str, app: App, episode: Episode) -> object:
+    """Return something of the app, or of its episode, that an address can name."""
     match name:
         case "app_name":
             return app.name
@@ -84,6 +85,16 @@ def thing(name: str, app: App) -> object:
             named = {"app": app, "incident": incident, "removed_at": None}
             told = {"kind": "block", "target_id": "b"}
             return IncidentLink.objects.get_or_create(**named, defaults=told)[0].id
+        case "block_id":
+            return lifecycle.block_episode(episode=episode, kind="held", actor=ACTOR).id
+        case "alarm_id":
+            return Alarm.objects.get_or_create(
+                app=episode.app,
+                episode=episode,
+                user_id=episode.user_id,
+                kind=AlarmKind.RETRIEVAL_SHARE,
+                closed_at=None,
+            )[0].id
     raise AssertionError(f"teach this test to make a {name}")
 
 
@@ -103,7 +114,7 @@ def address(name: str, app: App, episode: Episode, **made: object) -> str:
         for _, names in get_resolver("curation.urls").reverse_dict.getlist(pattern.name)[0][0]
     }
     made["episode_id"] = episode.id
-    named = {one: made[one] if one in made else thing(one, app) for one in arguments}
+    named = {one: made[one] if one in made else thing(one, app, episode) for one in arguments}
     return reverse(name, kwargs=named)
 
 

@@ -17,6 +17,7 @@ def log_recall(
     session_id: str | None = None,
     at: datetime | None = None,
     arm: str | None = None,
+    query: str = "Refund a duplicate charge",
 ) -> Recall:
     """A search that was given `given`, best first; with the arm `control` it was sent nothing."""
     recall = Recall.objects.create(
@@ -26,7 +27,7 @@ def log_recall(
         user_id=user_id,
         session_id=session_id,
         scope="both",
-        query="Refund a duplicate charge",
+        query=query,
         result_limit=2,
         profile="default@1",
         minimum=0.45,

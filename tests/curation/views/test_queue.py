@@ -230,7 +230,7 @@ def test_a_page_asks_as_much_for_many_rows_as_for_one(app: App, n: int) -> None:
     with CaptureQueriesContext(connection) as asked:
         page = read(client, app)
 
-    assert (len(asked), len(rows(page))) == (14, n)
+    assert (len(asked), len(rows(page))) == (15, n)
 
 
 def test_hostile_text_is_inert(app: App, reviewer: Client) -> None:

@@ -1,0 +1,161 @@
+"""Alarms: live traffic makes an episode conspicuous, and a person is asked to look.
+
+Raised by a task, one open per episode and kind. An alarm blocks and deletes nothing; it is closed by
+somebody who has looked: dismissed with a reason, or the episode is flagged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
+
+from curation.alarm_rules import Conspicuous, find_harm, find_retrieval_share
+from curation.models import Alarm, AlarmEnd, Flag, FlagReason, FoundIn
+from curation.poison import Found, flag_episode
+from curation.reviews import REASON_LENGTH, ReasonMissingError
+from episodes import audit
+from episodes.audit import SYSTEM, Actor
+from episodes.embedding.base import EmbeddingError
+from episodes.exceptions import SubjectErasedError
+from episodes.ingest.storable import Storable
+from episodes.models import App, Episode
+from episodes.tombstones import refuse_erased
+from episodes.trust_rules import AlarmRules, TrustRules
+from memoryadmin.lib import clock, ids
+
+SECONDS = 20.0
+
+_log = logging.getLogger(__name__)
+
+
+class AlreadyClosedError(Exception):
+    """Somebody closed the alarm before."""
+
+
+def raise_alarms(*, deadline: float | None = None) -> int:
+    """Look at every app's traffic; return how many alarms were raised. Safe to run at once.
+
+    No app begins after `deadline` (on time.monotonic(); default: in 20 s). The order changes by
+    the hour, so that no app is always the last.
+    """
+    end = time.monotonic() + SECONDS if deadline is None else deadline
+    raised = 0
+    apps = list(App.objects.select_related("profile", "generation").order_by("id"))
+    turn = clock.now().hour % len(apps) if apps else 0
+    for app in apps[turn:] + apps[:turn]:
+        if time.monotonic() > end:
+            break
+        raised += raise_alarms_of(app=app)
+    return raised
+
+
+def raise_alarms_of(*, app: App) -> int:
+    rules = TrustRules.from_json(app.review_rules).alarms
+    if not rules.is_on:
+        return 0
+    raised = 0
+    for find in (_share, _harm):
+        for one in find(app, rules):
+            try:
+                raised += _raise(app, one)
+            except SubjectErasedError:
+                continue  # erased since the look; its log goes, too
+    return raised
+
+
+def _share(app: App, rules: AlarmRules) -> list[Conspicuous]:
+    try:
+        return find_retrieval_share(app=app, rules=rules)
+    except EmbeddingError as error:
+        # the log does not run away: the next run of the task looks again
+        _log.warning("retrieval shares of app %s wait: %s", app.pk, error.code)
+        return []
+
+
+def _harm(app: App, rules: AlarmRules) -> list[Conspicuous]:
+    return find_harm(app=app, rules=rules)
+
+
+@transaction.atomic
+def _raise(app: App, found: Conspicuous) -> bool:
+    """Open the alarm unless it is open; the unique constraint decides between two runs."""
+    if found.user_id is not None:
+        refuse_erased(app_id=app.pk, user_id=found.user_id)
+    alarm = Alarm(
+        id=ids.new_id(),
+        app=app,
+        episode_id=found.episode_id,
+        user_id=found.user_id,
+        kind=found.kind,
+        figures=dict(found.figures),
+        raised_at=clock.now(),
+    )
+    Alarm.objects.bulk_create([alarm], ignore_conflicts=True)
+    if not Alarm.objects.filter(app=app, id=alarm.id).exists():
+        return False
+    _record(alarm, "alarm.raised", actor=SYSTEM, figures=alarm.figures)
+    return True
+
+
+@transaction.atomic
+def dismiss_alarm(*, alarm: Alarm, reason: str, actor: Actor) -> Alarm:
+    """Close the alarm: it was looked at, and the episode is fine.
+
+    Only what happens from now on can raise it again. Raises AlreadyClosedError,
+    ReasonMissingError, SubjectErasedError.
+    """
+    if alarm.user_id is not None:
+        refuse_erased(app_id=alarm.app_id, user_id=alarm.user_id)
+    said = Storable(alarm.user_id).text(reason, limit=REASON_LENGTH)
+    if not said:
+        raise ReasonMissingError
+    return _close(alarm, AlarmEnd.DISMISSED, said, actor)
+
+
+@transaction.atomic
+def flag_alarmed(*, alarm: Alarm, reason: FlagReason, note: str, actor: Actor) -> Flag:
+    """Flag the episode that the alarm is about, which takes it out of recall, and close the alarm.
+
+    Raises AlreadyClosedError, and what flag_episode raises.
+    """
+    flag = flag_episode(
+        episode=Episode.objects.get(app_id=alarm.app_id, id=alarm.episode_id),
+        reason=reason,
+        note=note,
+        actor=actor,
+        found=Found(FoundIn.ALARM, alarm.id),
+    )
+    _close(alarm, AlarmEnd.FLAGGED, flag.note, actor)
+    return flag
+
+
+def _close(alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> Alarm:
+    closed = Alarm.objects.filter(app_id=alarm.app_id, id=alarm.id, closed_at__isnull=True).update(
+        # hosts' clocks differ, and no interval ends before it began
+        closed_at=Greatest(clock.now(), F("raised_at")),
+        closed_by=actor.name[:200],
+        ending=ending,
+        reason=said,
+    )
+    if not closed:
+        raise AlreadyClosedError(str(alarm.id))
+    alarm.refresh_from_db()
+    _record(alarm, "alarm.closed", actor=actor, reason=said, ending=ending)
+    return alarm
+
+
+def _record(alarm: Alarm, verb: str, *, actor: Actor, reason: str = "", **after: object) -> None:
+    audit.record(
+        actor=actor,
+        verb=verb,
+        target_kind="alarm",
+        target_id=alarm.id,
+        app=alarm.app,
+        user_id=alarm.user_id,
+        reason=reason,
+        after={"episode": str(alarm.episode_id), "kind": alarm.kind, **after},
+    )

@@ -1,0 +1,81 @@
+"""What was held for a person: released into recall, or kept out of it.
+
+The hold is episodes/shadow.py's, episodes/burst.py's or the screen's; whoever settles it has read
+the text. Both acts close the hold and nothing else; a flag or another block stays.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from curation.reviews import REASON_LENGTH, ReasonMissingError
+from episodes import lifecycle
+from episodes.audit import Actor
+from episodes.enums import BlockKind
+from episodes.ingest.storable import Storable
+from episodes.models import Block, Episode
+from episodes.tombstones import refuse_erased
+
+# The reason of the block that takes a hold's place.
+KEPT_OUT = "kept_out"
+
+
+class NotAHoldError(Exception):
+    """The block is not one that waits for a person, nor one that took such a one's place."""
+
+
+class AlreadySettledError(Exception):
+    """Somebody has released it or kept it out before."""
+
+
+def is_hold(block: Block) -> bool:
+    return block.kind == BlockKind.HELD or is_kept_out(block)
+
+
+def is_kept_out(block: Block) -> bool:
+    return block.kind == BlockKind.QUARANTINE and block.reason == KEPT_OUT
+
+
+@transaction.atomic
+def release_hold(*, block: Block, actor: Actor, reason: str) -> None:
+    """Let what was held, or kept out, be recalled from now on unless something else blocks it.
+
+    Raises NotAHoldError, AlreadySettledError, ReasonMissingError, SubjectErasedError.
+    """
+    said = _said(block, reason)
+    if not lifecycle.lift_block(block=block, actor=actor, reason=said):
+        raise AlreadySettledError(str(block.id))
+
+
+@transaction.atomic
+def keep_out(*, block: Block, actor: Actor, reason: str) -> Block:
+    """Keep what was held out of recall for good, until somebody releases it after all.
+
+    Raises what release_hold raises.
+    """
+    said = _said(block, reason)
+    if block.kind != BlockKind.HELD:
+        raise NotAHoldError(str(block.id))
+    # first the new block, so that there is no moment between the two
+    kept = lifecycle.block_episode(
+        episode=Episode(id=block.episode_id, app_id=block.app_id),
+        kind=BlockKind.QUARANTINE,
+        revision=block.revision,
+        reason=KEPT_OUT,
+        figures=block.figures,
+        actor=actor,
+    )
+    if not lifecycle.lift_block(block=block, actor=actor, reason=said):
+        raise AlreadySettledError(str(block.id))
+    return kept
+
+
+def _said(block: Block, reason: str) -> str:
+    if not is_hold(block):
+        raise NotAHoldError(str(block.id))
+    if block.user_id is not None:
+        refuse_erased(app_id=block.app_id, user_id=block.user_id)
+    said = Storable(block.user_id).text(reason, limit=REASON_LENGTH)
+    if not said:
+        raise ReasonMissingError
+    return said
