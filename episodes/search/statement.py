@@ -141,7 +141,7 @@ WITH asked AS MATERIALIZED (
         exp(greatest(-age_days / %(decay_days)s::float8, -700::float8)) AS decay
     FROM measured m
 ), bar AS MATERIALIZED ({BAR}
-), read AS (
+), read AS MATERIALIZED (
     SELECT h.*, {TEXT} AS text
     FROM weighed h CROSS JOIN bar
     JOIN episodes_episoderevision r ON {_OF_HEAD}
