@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from curation.anonymise.spans import Span
+from curation.anonymise.word_lists import words
 
 _URL = re.compile(
     r"(?i)\b(?:https?|ftps?|sftp|wss?)://[^\s<>\"'\x00]{1,2000}|\bwww\.[^\s<>\"'\x00]{3,2000}"
@@ -19,59 +20,18 @@ _HOST = re.compile(
     re.ASCII,
 )
 # Endings of domains that end the names of files and of classes as well.
-_FILES = frozenset(
-    [
-        "py",
-        "md",
-        "sh",
-        "rs",
-        "pl",
-        "so",
-        "cc",
-        "ps",
-        "js",
-        "ts",
-        "go",
-        "do",
-        "zip",
-        "mov",
-        "name",
-        "id",
-        "java",
-        "app",
-        "dev",
-        "info",
-        "data",
-        "run",
-        "sql",
-    ]
+_FILES = words(
+    """
+    py md sh rs pl so cc ps js ts go do zip mov name id java app dev info data run sql
+    """
 )
 
 _HANDLE = re.compile(r"(?<![\w@/.])@[A-Za-z_][\w.-]{1,38}\w(?![\w@])")
-_DECORATORS = frozenset(
-    [
-        "property",
-        "staticmethod",
-        "classmethod",
-        "dataclass",
-        "override",
-        "cache",
-        "media",
-        "import",
-        "param",
-        "return",
-        "returns",
-        "throws",
-        "see",
-        "todo",
-        "here",
-        "channel",
-        "everyone",
-        "all",
-        "types",
-        "babel",
-        "angular",
-    ]
+_DECORATORS = words(
+    """
+    property staticmethod classmethod dataclass override cache media import param return
+    returns throws see todo here channel everyone all types babel angular
+    """
 )
 _ACCOUNT = re.compile(
     r"(?i:\b(?:user|screen|account|login|nick|skype|telegram|twitter|instagram|github)[ _-]?"

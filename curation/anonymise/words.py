@@ -11,6 +11,7 @@ from curation.anonymise.lists import family_names, given_names
 from curation.anonymise.name_words import CALENDAR, FIRMS, PARTICLES, TITLES
 from curation.anonymise.plain_words import PLAIN_WORDS
 from curation.anonymise.skeleton import bones
+from curation.anonymise.word_lists import words
 from episodes.stopwords import STOP_WORDS
 
 _LETTER = r"[^\W\d_]"
@@ -22,28 +23,10 @@ _POSSESSIVE = re.compile(r"['’]s?\Z")
 _CONTRACTION = re.compile(r"(?i)['’](?:t|s|re|ve|ll|d|m)\Z")
 _OPENING = frozenset(".!?:;\n\"“”'‘(>*•–—\x00")
 # Listed for another spelling (Thế, Àn, Ở), and never a name of this one.
-_NEVER_NAMES = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "i",
-        "and",
-        "are",
-        "or",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "for",
-        "is",
-        "it",
-        "this",
-        "that",
-        "we",
-        "you",
-    ]
+_NEVER_NAMES = words(
+    """
+    the a an i and are or of to in on at for is it this that we you
+    """
 )
 _GAP = re.compile(r"[ \t]{1,2}|\.[ \t]?")
 _MOST = 6  # words of one name
