@@ -71,6 +71,16 @@ class BlockKind(TextChoices):
     LEGAL = "legal"
 
 
+class HoldKind(TextChoices):
+    """What a legal hold was placed on."""
+
+    SUBJECT = "subject"
+    SESSION = "session"
+    EPISODE = "episode"
+    RECALL = "recall"
+    INCIDENT = "incident"
+
+
 class LessonSource(TextChoices):
     TEMPLATE = "template"
     MODEL = "model"

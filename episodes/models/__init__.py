@@ -4,6 +4,7 @@ from episodes.models.audit import AuditCheckpoint, AuditEntry, AuditLane, AuditP
 from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.feedback import Feedback
+from episodes.models.hold import Hold
 from episodes.models.idempotency import IdempotencyRecord
 from episodes.models.operations import FailedTask, Heartbeat, Part
 from episodes.models.outcome import OutcomeEntry
@@ -29,6 +30,7 @@ __all__ = [
     "FailedTask",
     "Feedback",
     "Heartbeat",
+    "Hold",
     "IdempotencyRecord",
     "Member",
     "OutcomeEntry",
