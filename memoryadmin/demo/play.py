@@ -17,6 +17,7 @@ from memoryadmin.demo import (
     curating,
     oddities,
     poison,
+    promoting,
     settings_history,
     special,
     story,
@@ -77,6 +78,7 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
     oddities.plan(desks, now=now)
     special.plan(desks, now=now)
     curating.plan(desks, now=now)
+    promoting.plan(desks, now=now)
     settings_history.plan(apps["runbook-agent"], apps["pipeline-agent"], simulation)
     for office in OFFICES:
         seat = Member.objects.get(app=apps[office.app], user__username="reviewer")

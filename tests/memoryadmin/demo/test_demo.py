@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_few_hundred_sessions_of_three_apps_over_120_days(demo: World) -> None:
     sessions = Counter(
-        Episode.objects.filter(received_at__gt=NOW - timedelta(days=121)).values_list(
+        Episode.objects.filter(scope="user", received_at__gt=NOW - timedelta(days=121)).values_list(
             "app__name", flat=True
         )
     )
@@ -87,6 +87,7 @@ def test_every_outcome_source_and_format_is_there(demo: World) -> None:
         "adk",
         "episode",
         "messages",
+        "promotion",
     }
     assert set(EpisodeRevision.objects.values_list("lesson_source", flat=True)) == {
         "caller",
@@ -150,7 +151,9 @@ def test_tools_say_later_how_it_ended(demo: World) -> None:
 
 
 def test_reviewers_took_what_was_on_top_and_left_the_rest(demo: World) -> None:
-    reviewed = OutcomeEntry.objects.filter(source=OutcomeSource.REVIEWER, retracts=None)
+    reviewed = OutcomeEntry.objects.filter(
+        source=OutcomeSource.REVIEWER, retracts=None, episode__scope="user"
+    )
     unsettled = Episode.objects.filter(state=State.COMPLETED).exclude(
         outcome_source__in=[OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER, OutcomeSource.TOOL]
     )

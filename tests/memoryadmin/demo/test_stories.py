@@ -29,7 +29,9 @@ def test_the_printed_search_finds_a_before_b_and_not_c(demo: World) -> None:
     assert [memory["episode_id"] for memory in memories] == [ids["A"], ids["B"]]
     assert [memory["outcome"] for memory in memories] == ["success", "failure"]
     assert [memory["toolset"] for memory in memories] == ["current", "current"]
-    assert [(other["episode_id"], other["reason"]) for other in excluded] == [(ids["C"], "cap")]
+    # what the organisation shares is about something else
+    near = [other for other in excluded if other["reason"] != "below_minimum"]
+    assert [(other["episode_id"], other["reason"]) for other in near] == [(ids["C"], "cap")]
 
 
 @pytest.mark.parametrize(
