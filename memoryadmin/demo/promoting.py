@@ -48,7 +48,7 @@ def plan(desks: Mapping[str, Desk], *, now: datetime) -> None:
         at = at_work(days_ago(now, days, 10.1))
         desk.simulation.schedule(at, partial(_publish, desk, tool))
     billing.simulation.schedule(at_work(days_ago(now, 4, 14.2)), partial(_refuse, billing))
-    billing.simulation.schedule(days_ago(now, 1, 16.3), partial(_propose, billing, WAITING))
+    billing.simulation.schedule(days_ago(now, 1, 16.3), partial(_leave_waiting, billing))
     runbooks.simulation.schedule(at_work(days_ago(now, 2, 9.6)), partial(_take_back, runbooks))
     billing.simulation.schedule(days_ago(now, 1, 2.7), partial(_consolidate, billing))
 
@@ -61,6 +61,10 @@ def _propose(desk: Desk, tool: str) -> Precedent:
     best = max(found, key=lambda one: tool in one.tools)
     episode = Episode.objects.get(app_id=seat.app_id, id=best.id)
     return propose_precedent(episode=episode, actor=member(_PROPOSER))
+
+
+def _leave_waiting(desk: Desk) -> None:
+    _propose(desk, WAITING)
 
 
 def _publish(desk: Desk, tool: str) -> None:
