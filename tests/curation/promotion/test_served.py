@@ -10,7 +10,7 @@ from curation.models import Precedent
 from curation.promotion import withdraw_precedent
 from episodes.embedding.pipeline import embed_due
 from episodes.models import App, RecallHit
-from tests.curation.promotion.scene import ANNA, GOALS, SUBJECT, make_published
+from tests.curation.promotion.scene import ANNA, GOALS, SUBJECT, make_published, org_episode
 from tests.episodes.asking import ask
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def test_another_subject_is_given_it_as_the_organisations(app: App) -> None:
 
     assert found(app, user_id="newcomer") == [(str(made.org_episode_id), "org")]
     assert found(app, user_id="newcomer", scope="user") == []
-    hit = RecallHit.objects.get(app=app, episode_id=made.org_episode_id)
+    hit = RecallHit.objects.get(app=app, episode_id=org_episode(made).id)
     assert (hit.scope, hit.outcome, hit.reviewed) == ("org", "success", True)
 
 
