@@ -128,20 +128,18 @@ WITH searched AS MATERIALIZED (
             AND (p.status IN ('proposed', 'approved')
                 OR p.status IN ('refused', 'withdrawn') AND p.source_revision = h.revision))
     ORDER BY h.completed_at DESC, h.id DESC LIMIT %(weighed)s
+), latest AS MATERIALIZED (
+    SELECT h.id, h.user_id, h.outcome, h.revision, h.procedure_key,
+        row_number() OVER (PARTITION BY h.procedure_key ORDER BY h.completed_at DESC) AS newest
+    FROM episodes_episode h
+    WHERE h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
+        AND h.recall_state = 'recallable' AND h.completed_at > %(cutoff)s
+        AND h.procedure_key IN (SELECT procedure_key FROM chosen)
 ), same AS MATERIALIZED (
-    SELECT each.procedure_key, s.id, s.user_id, s.outcome, s.vector
-    FROM (SELECT DISTINCT procedure_key FROM chosen) each
-    CROSS JOIN LATERAL (
-        SELECT h.id, h.user_id, h.outcome, v.vector
-        FROM episodes_episoderevision r
-        JOIN episodes_episode h ON h.app_id = r.app_id AND h.id = r.episode_id
-            AND h.revision = r.revision
-        JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
-            AND v.generation_id = (SELECT id FROM searched) AND v.revision = h.revision
-        WHERE r.app_id = %(app)s AND r.procedure_key = each.procedure_key AND h.scope = 'user'
-            AND h.state = 'completed' AND h.recall_state = 'recallable'
-            AND h.completed_at > %(cutoff)s
-        ORDER BY h.completed_at DESC LIMIT %(latest)s) s
+    SELECT l.procedure_key, l.id, l.user_id, l.outcome, v.vector
+    FROM latest l JOIN episodes_episodevector v ON v.app_id = %(app)s AND v.episode_id = l.id
+        AND v.generation_id = (SELECT id FROM searched) AND v.revision = l.revision
+    WHERE l.newest <= %(latest)s
 ), supported AS MATERIALIZED (
     SELECT c.id, count(DISTINCT s.user_id) AS n_subjects, count(*) AS n_episodes,
         count(*) FILTER (WHERE s.outcome = 'success') AS n_successes,
@@ -155,7 +153,11 @@ WITH searched AS MATERIALIZED (
     JOIN episodes_recall r ON r.app_id = t.app_id AND r.recalled_at = t.recalled_at
         AND r.id = t.recall_id
     WHERE t.app_id = %(app)s AND t.served AND t.episode_id IN (SELECT id FROM chosen)
-), recalled AS (
+), ended AS MATERIALIZED (
+    SELECT id, user_id, session_id, outcome FROM episodes_episode
+    WHERE app_id = %(app)s AND scope = 'user' AND state = 'completed'
+        AND session_id IN (SELECT session_id FROM given)
+), recalled AS MATERIALIZED (
     SELECT g.episode_id, count(DISTINCT g.recall_id) AS n_recalls,
         count(DISTINCT (g.user_id, g.session_id)) FILTER (WHERE g.session_id IS NOT NULL)
             AS n_sessions,
@@ -163,8 +165,7 @@ WITH searched AS MATERIALIZED (
         count(DISTINCT e.id) FILTER (WHERE e.outcome = 'success') AS n_well,
         count(DISTINCT e.id) FILTER (WHERE e.outcome = 'failure') AS n_badly
     FROM given g
-    LEFT JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
-        AND e.user_id = g.user_id AND e.session_id = g.session_id AND e.state = 'completed'
+    LEFT JOIN ended e ON e.user_id = g.user_id AND e.session_id = g.session_id
         AND e.id <> g.episode_id
     GROUP BY g.episode_id
 )
