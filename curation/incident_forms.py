@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from django import forms
 
 from curation import incident_words as words
+from curation.incident_hooks import URL_LENGTH
 from curation.incidents import TEXT_LENGTH, TITLE_LENGTH
 from curation.models import IncidentState, LinkKind, Severity, SourceKind
 
@@ -78,3 +79,10 @@ class MomentForm(forms.Form):
     def clean_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["at"]
         return at.replace(tzinfo=UTC) if at else None
+
+
+class HookForm(forms.Form):
+    """`seen`: the address that the change is based on."""
+
+    url = forms.CharField(label="Address", max_length=URL_LENGTH, required=False)
+    seen = forms.CharField(max_length=URL_LENGTH, required=False)

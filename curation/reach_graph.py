@@ -8,7 +8,7 @@ from curation import words
 from curation.graphs import Layer, Node, layered_graph
 from curation.reading.flag import FlagPage
 from episodes.enums import Outcome, RecallState
-from episodes.reach import ReachedEpisode
+from episodes.reach import Reach, ReachedEpisode
 
 
 def draw_reach(page: FlagPage) -> SafeString:
@@ -25,6 +25,25 @@ def draw_reach(page: FlagPage) -> SafeString:
         layers=layers,
         name=f"What it reached: {_counted(len(nodes) - 1, 'episode')} in "
         f"{_counted(len(layers) - 1, 'step')}; the figures are in the table",
+    )
+
+
+def draw_followed(reach: Reach) -> SafeString:
+    """The same of episodes that an incident follows."""
+    episodes, sessions = reach.episodes_by_depth, reach.sessions_by_depth
+    deepest = max(episodes, default=0)
+    return layered_graph(
+        [_node(node) for node in reach.nodes],
+        layers=[Layer("Followed", "")]
+        + [
+            Layer(
+                _counted(depth, "step"),
+                f"{_counted(sessions[depth], 'session')}, {_counted(episodes[depth], 'episode')}",
+            )
+            for depth in range(1, deepest + 1)
+        ],
+        name=f"What it led to: {_counted(sum(episodes.values()) - episodes[0], 'episode')} in "
+        f"{_counted(deepest, 'step')}; the sessions are in the table",
     )
 
 

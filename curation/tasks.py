@@ -17,3 +17,10 @@ def raise_alarms() -> int:
     from curation.alarms import raise_alarms as work
 
     return work()
+
+
+@shared_task(name="curation.tell_owners")
+def tell_owners() -> int:
+    from curation.telling import tell_owners as work
+
+    return work()

@@ -229,6 +229,11 @@ if EMBEDDER == "http":
     if not EMBEDDER_DIMENSIONS:
         env.required("MEMORYADMIN_EMBEDDER_DIMENSIONS", why="MEMORYADMIN_EMBEDDER is http")
 
+# --- Notices of incidents, sent to the addresses of apps' owners -------------------------------------
+
+# only where the receiver stands in the same private network: whoever manages an app chooses the address
+HOOKS_PRIVATE = env.flag("MEMORYADMIN_HOOKS_PRIVATE", default=False)
+
 # --- Celery: its queue is in the same database unless CELERY_BROKER_URL says otherwise ------------
 
 CELERY_BROKER_URL = env.url(
@@ -274,6 +279,7 @@ CELERY_BEAT_SCHEDULE = {
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),
         "episodes.checkpoint_audit": crontab(minute="*/10"),
+        "curation.tell_owners": 30.0,
         "memoryadmin.heartbeat": 5.0,
     }.items()
 }

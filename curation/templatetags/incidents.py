@@ -26,7 +26,11 @@ from episodes.reach import ReachedEpisode
 register = template.Library()
 
 # The page that shows each kind of thing; the rest has none of its own here.
-_PAGES = {LinkKind.RECALL: "curation:recall", LinkKind.EPISODE: "curation:episode"}
+_PAGES = {
+    LinkKind.RECALL: "curation:recall",
+    LinkKind.EPISODE: "curation:episode",
+    LinkKind.FLAG: "curation:poison-flag",
+}
 
 
 @register.simple_tag

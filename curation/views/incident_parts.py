@@ -11,9 +11,11 @@ from django.views.decorators.http import require_safe
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
 from curation.incident_forms import MomentForm
+from curation.incident_hooks import hook_of, list_notices
 from curation.incident_words import ABSENCES
 from curation.page import render_page
 from curation.privileged import record_incident_read
+from curation.reach_graph import draw_followed
 from curation.reading.ancestry import read_ancestry
 from curation.reading.as_of import compare_as_of
 from curation.reading.incident_backwards import read_backwards
@@ -35,6 +37,7 @@ def look_back(request: ConsoleRequest, incident_id: UUID) -> HttpResponse:
         "ancestry": read_ancestry(member=member, episode_ids=backwards.given_ids),
         "arms": ARMS,
         "fates": FATES,
+        "may_curate": request.seat.may(Right.CURATE),
         **around(request, page, "backwards"),
     }
     return render_page(request, "curation/incident_backwards.html", context)
@@ -55,6 +58,9 @@ def look_forward(request: ConsoleRequest, incident_id: UUID) -> HttpResponse:
     context = {
         "forwards": forwards,
         "sessions": sessions,
+        "notices": list_notices(page.incident),
+        "has_hook": bool(hook_of(page.incident.app)),
+        "graph": draw_followed(forwards.reach),
         "newer": page_link(request.GET, sessions.newer),
         "older": page_link(request.GET, sessions.older),
         **around(request, page, "forwards"),

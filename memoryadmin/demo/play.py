@@ -15,6 +15,7 @@ from episodes.models import App, Member
 from memoryadmin.demo import (
     correction,
     curating,
+    investigating,
     oddities,
     poison,
     promoting,
@@ -75,6 +76,7 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
         billing.take(case)
     correction.plan(billing, now=now)
     poison.plan(billing, now=now)
+    investigating.plan(billing, now=now)
     oddities.plan(desks, now=now)
     special.plan(desks, now=now)
     curating.plan(desks, now=now)

@@ -12,7 +12,7 @@ from tests.factories import ACTOR
 
 
 def make_incidents(app: App, now: datetime) -> None:
-    hit = RecallHit.objects.filter(app=app, served=True, rank=2).order_by("recalled_at").last()
+    hit = RecallHit.objects.filter(app=app, served=True).order_by("rank", "recalled_at").last()
     assert hit is not None
     began = now - timedelta(days=2)
     with clock.at(began):

@@ -6,11 +6,16 @@ from datetime import timedelta
 
 import pytest
 
+from curation.models import Incident
 from curation.queue import read_queue
+from curation.reading.as_of import compare_as_of
+from curation.reading.incident_backwards import read_backwards
+from curation.reading.incident_forwards import read_forwards
+from curation.reading.incidents import read_incident
 from curation.reviews import Seen, accept_feedback
 from episodes.enums import BlockKind
 from episodes.models import Block, Episode, EpisodeRevision, Feedback, Member, RecallHit
-from memoryadmin.demo import correction, poison, special, story
+from memoryadmin.demo import correction, investigating, poison, special, story
 from memoryadmin.demo.gateway import Gateway
 from memoryadmin.demo.people import member
 from memoryadmin.demo.personal import canaries
@@ -172,3 +177,31 @@ def test_it_was_really_sent_and_masked(demo: World) -> None:
     assert "<EMAIL>" in comments or "<PHONE>" in comments or "<CARD>" in comments
     named = Episode.objects.filter(user_id=special.NAMED).values_list("session_id", flat=True)
     assert ["<SUBJECT>" in demo.served(str(session)).goal for session in named] == [True] * 3
+
+
+def test_compliance_follows_the_poison_to_every_session_that_was_given_it(demo: World) -> None:
+    seat = Member.objects.get(app=demo.app(BILLING), user__username="compliance")
+    incident = Incident.objects.get(title=investigating.TITLE)
+
+    with clock.at(NOW):
+        page = read_incident(member=seat, incident_id=incident.id)
+        assert page is not None
+        backwards = read_backwards(member=seat, roots=page.roots)
+        forwards = read_forwards(member=seat, roots=page.roots, backwards=backwards)
+        compared = compare_as_of(
+            member=seat,
+            recall=backwards.recalled[0].recall,
+            moment=backwards.recalled[0].recall.recalled_at,
+        )
+
+    assert (incident.state, incident.opened_by, incident.user_id) == (
+        "open",
+        "compliance",
+        poison.SUBJECT,
+    )
+    assert [event.kind for event in page.events].count("note") == 2
+    assert [suspect.is_followed for suspect in forwards.suspects].count(True) == 1
+    assert {session.session_id for session in forwards.reach.sessions} == {
+        f"chat-brightwater-{number}" for number in range(3, 11)
+    }
+    assert compared.agrees is True
