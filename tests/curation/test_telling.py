@@ -200,7 +200,7 @@ PRIVATE = [
 def test_a_private_address_is_never_reached(
     app: App, incident: Incident, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr(outward.socket, "getaddrinfo", resolving("93.184.216.34", address))
+    monkeypatch.setattr(socket, "getaddrinfo", resolving("93.184.216.34", address))
     point_to(app, "https://owner.example.org/")
     notice = ask(incident)
 
@@ -222,7 +222,7 @@ def test_a_host_that_is_not_there_is_tried_again(
     def nobody(*args: object, **kwargs: object) -> None:
         raise socket.gaierror
 
-    monkeypatch.setattr(outward.socket, "getaddrinfo", nobody)
+    monkeypatch.setattr(socket, "getaddrinfo", nobody)
     point_to(app, "https://owner.example.org/")
     notice = ask(incident)
 
