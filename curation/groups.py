@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
+from episodes.expiry import UNEXPIRED
 from episodes.models import App
-from memoryadmin.lib import clock
 
 # Newest first; a group of so many says what there is to say.
 LATEST = 500
@@ -79,13 +79,12 @@ def find_groups(*, app: App, procedure_key: str) -> list[Group]:
 
 
 def _values(app: App) -> dict[str, Any]:
-    cutoff = clock.now() - timedelta(days=app.retention_days)
-    return {"app": app.pk, "cutoff": cutoff, "k": app.promotion_threshold}
+    return {"app": app.pk, **app.cutoffs.parameters(), "k": app.promotion_threshold}
 
 
-_REVIEWED = """
+_REVIEWED = f"""
     h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-    AND h.recall_state = 'recallable' AND h.completed_at > %(cutoff)s
+    AND h.recall_state = 'recallable' AND {UNEXPIRED}
     AND h.review_state = 'reviewed' AND h.outcome = 'success' AND NOT h.contradicted
     AND h.outcome_source IN ('resolution', 'reviewer')
 """

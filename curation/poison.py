@@ -160,7 +160,7 @@ def lift_flag(*, flag: Flag, reason: str, actor: Actor) -> Flag:
 def read_closure(*, flag: Flag) -> Closure:
     """Return what the flagged episode reached up to now. Two queries."""
     return Closure(
-        read_reach(app_id=flag.app_id, roots=[flag.episode_id]),
+        read_reach(app_id=flag.app_id, roots=[flag.episode_id], cutoffs=flag.app.cutoffs),
         frozenset(
             Block.objects.filter(
                 app_id=flag.app_id,

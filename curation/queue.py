@@ -15,7 +15,7 @@ import binascii
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
@@ -23,6 +23,7 @@ from uuid import UUID
 from django.db import connection
 
 from curation.paging import PAGE, BadCursorError
+from episodes.expiry import UNEXPIRED
 from episodes.models import Member
 from memoryadmin.lib import clock
 
@@ -146,7 +147,7 @@ def _run(
     nothing."""
     values: dict[str, Any] = {
         "app": member.app_id,
-        "cutoff": clock.now() - timedelta(days=member.app.retention_days),
+        **member.app.cutoffs.parameters(),
         "as_of": as_of,
         "recent_days": RECENT_DAYS,
         "fresh_days": FRESH_DAYS,
@@ -192,7 +193,7 @@ def _terms(row: Mapping[str, Any]) -> list[Term]:
 # What a user said last counts as disagreement until somebody has decided knowing it. An outcome
 # that a person calls unknown is known to be unknown: only a tool's or nobody's unknown waits.
 # What is held waits for its release (curation/holds.py), whatever is known of its outcome.
-_STATEMENT = """
+_STATEMENT = f"""
 WITH recalled AS MATERIALIZED (
     SELECT episode_id, count(*) AS n FROM episodes_recallhit
     WHERE app_id = %(app)s AND served AND recalled_at <= %(as_of)s::timestamptz
@@ -230,7 +231,7 @@ WITH recalled AS MATERIALIZED (
             AS unknown,
         coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified
     FROM episodes_episode h
-    WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.completed_at > %(cutoff)s
+    WHERE h.app_id = %(app)s AND h.state = 'completed' AND {UNEXPIRED}
         AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
         AND (h.outcome_source IS NULL OR h.outcome_source NOT IN ('resolution', 'reviewer', 'tool')
             OR h.outcome = 'unknown' AND h.outcome_source = 'tool' OR h.contradicted

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from episodes.effective import Effective
 from episodes.enums import RecallMode, Scope, ToolsetRelation
+from episodes.expired_then import cutoffs_at, still_shown, unexpired_then
 from episodes.measuring import Measure, measure
 from episodes.models import App, Episode, RankingProfile, Recall, RecallHit
 from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, score
@@ -27,7 +28,6 @@ from episodes.standing import (
     served_of,
     toolsets_at,
 )
-from memoryadmin.lib import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ def profile_then(recall: Recall) -> Profile:
 
 def search_as_of(*, app: App, recall: Recall, moment: datetime) -> AsOf:
     """Return what the search would have returned at `moment`. Eight queries, and the embedder for
-    the query and for revisions that were superseded since."""
+    the query and for revisions that were superseded since; two more where policies tell episodes
+    apart."""
     profile = profile_then(recall)
-    reach = recall.recalled_at - recall.cutoff
-    every = read_stood(recall=recall, moment=moment, cutoff=moment - reach)
-    shown_since = clock.now() - timedelta(days=app.retention_days)
-    visible = [one for one in every if one.completed_at > shown_since]
+    cutoffs = cutoffs_at(recall, moment)
+    every = read_stood(recall=recall, moment=moment, cutoff=cutoffs.oldest)
+    visible = still_shown(app, unexpired_then(every, recall, moment, cutoffs))
     stood, is_cut = _in_window(
         _filtered([one for one in visible if not one.is_blocked], recall, moment), recall.window
     )
@@ -238,5 +238,5 @@ def _named_and_gone(app: App, recall: Recall, moment: datetime) -> set[UUID]:
         ended = recall.recalled_at - timedelta(days=left["age_days"])
         if ended <= moment <= recall.recalled_at:
             there.add(UUID(left["episode_id"]))
-    visible = Episode.objects.of_app(app).unexpired(app.retention_days)
+    visible = Episode.objects.of_app(app).unexpired(app.cutoffs)
     return there - set(visible.filter(id__in=there).values_list("id", flat=True))

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import orjson
 from django.conf import settings
 from django.db import transaction
 
 from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import KeyScope
+from episodes.expiry import Retention, Rule, read_rules
 from episodes.models import ApiKey, App
 from episodes.ranking import Generation, Profile
 from memoryadmin.lib import clock
@@ -56,6 +58,11 @@ class Caller:
     generation: Generation | None
     retention_days: int
     control_share: float
+    retention_rules: tuple[Rule, ...] = ()
+
+    @property
+    def retention(self) -> Retention:
+        return Retention(self.retention_days, self.retention_rules)
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes
@@ -179,7 +186,7 @@ SELECT held.id, held.secret_hash, held.prefix, held.scopes, held.demands_subject
     p.toolset_current, p.toolset_other, p.toolset_unknown, p.decay_days, p.identifier_weight,
     p.text_weight, coalesce(p.minimum, g.minimum, 0), p.text_minimum,
     coalesce(p.failure_threshold, g.failure_threshold, 1), p.max_results, p."window",
-    g.id, g.name, g.dimensions, g.minimum, g.failure_threshold
+    g.id, g.name, g.dimensions, g.minimum, g.failure_threshold, app.retention_rules::text
 FROM held CROSS JOIN counted
 JOIN episodes_app app ON app.id = held.app_id
 JOIN episodes_rankingprofile p ON p.id = app.profile_id AND p.app_id = app.id
@@ -204,4 +211,5 @@ def _caller(row: Row) -> Caller:
         generation=None if row[30] is None else Generation(*row[_GENERATION]),
         retention_days=days,
         control_share=share,
+        retention_rules=read_rules(orjson.loads(row[35])),
     )

@@ -17,7 +17,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from memoryadmin.lib import clock
+from episodes.expiry import Cutoffs, unexpired
+from episodes.models import App
 
 MAX_DEPTH = 5
 
@@ -106,17 +107,21 @@ def read_reach(
     roots: Sequence[UUID],
     max_depth: int = MAX_DEPTH,
     until: datetime | None = None,
+    cutoffs: Cutoffs | None = None,
 ) -> Reach:
     """Return the reach of `roots` inside one app, with what happened up to `until` (None: now).
 
-    Ids that the app never had are roots that do not exist and reach nothing.
+    Ids that the app never had are roots that do not exist and reach nothing. `cutoffs` None: the
+    app's, which are looked up.
     """
+    if cutoffs is None:
+        cutoffs = App.objects.get(pk=app_id).cutoffs
     values: dict[str, Any] = {
         "app": app_id,
         "roots": list(dict.fromkeys(roots)),
         "max_depth": max_depth,
         "until": until or "infinity",
-        "now": clock.now(),
+        **cutoffs.parameters(),
     }
     with connection.cursor() as cursor:
         cursor.execute(_STATEMENT, values)
@@ -169,7 +174,7 @@ def _session(row: Mapping[str, Any]) -> ReachedSession:
 # A wave's arrays are brought together by grouping, which is hashed whatever the planner expects of
 # arrays whose length it does not know; an anti join of two of them may be done row by row.
 # An aggregate stands in a lateral subquery, because a recursive term itself may hold none.
-_STATEMENT = """
+_STATEMENT = f"""
 WITH RECURSIVE wave (depth, ids, since, seen, seen_since) AS (
     SELECT 0, %(roots)s::uuid[],
         array_fill('-infinity'::timestamptz, ARRAY[cardinality(%(roots)s::uuid[])]),
@@ -222,14 +227,11 @@ WITH RECURSIVE wave (depth, ids, since, seen, seen_since) AS (
         (array_agg(outcome ORDER BY depth, recalled_at, rank))[1] AS outcome,
         (array_agg(outcome_source ORDER BY depth, recalled_at, rank))[1] AS outcome_source
     FROM given WHERE served GROUP BY user_id, session_id
-), visible AS MATERIALIZED (
-    SELECT %(now)s::timestamptz - make_interval(days => retention_days) AS from_then
-    FROM episodes_app WHERE id = %(app)s
 ), written AS MATERIALIZED (
     SELECT s.user_id, s.session_id, e.id, e.outcome, e.outcome_source, e.received_at,
         CASE WHEN e.state = 'open' THEN 'infinity'
             ELSE greatest(e.completed_at, e.last_activity_at) END AS ended_at,
-        coalesce(e.completed_at > (SELECT from_then FROM visible), true) AS is_there
+        coalesce({unexpired("e")}, true) AS is_there
     FROM session s JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
         AND e.user_id = s.user_id AND e.session_id = s.session_id
         AND e.received_at <= %(until)s::timestamptz
@@ -256,11 +258,11 @@ FROM reached p
 LEFT JOIN nearest v ON v.id = p.id
 LEFT JOIN times t ON t.parent = p.id
 LEFT JOIN episodes_episode e ON e.app_id = %(app)s AND e.id = p.id
-    AND coalesce(e.completed_at > (SELECT from_then FROM visible), true)
+    AND coalesce({unexpired("e")}, true)
 UNION ALL
-SELECT 'session', s.depth, s.parent, coalesce(d.ids, '{}'), s.recalled_at, s.recalls, true, NULL,
+SELECT 'session', s.depth, s.parent, coalesce(d.ids, '{{}}'), s.recalled_at, s.recalls, true, NULL,
     s.user_id, s.session_id, s.outcome, s.outcome_source, NULL, NULL, s.revision, s.rank,
-    coalesce(d.outcomes, '{}'), coalesce(d.sources, '{}')
+    coalesce(d.outcomes, '{{}}'), coalesce(d.sources, '{{}}')
 FROM session s LEFT JOIN ended d ON d.user_id = s.user_id AND d.session_id = s.session_id
 UNION ALL
 SELECT 'counts', 0, NULL, NULL, NULL,

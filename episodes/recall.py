@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from psycopg.types.numeric import Int8
 
 from episodes import search as statement
 from episodes.enums import Arm, RecallMode
+from episodes.expiry import write_rules
 from episodes.ingest.storable import Storable
 from episodes.keys import Caller
 from episodes.query import Query, read_query
@@ -165,7 +166,7 @@ def parameters(
     Integers have one type whatever their size: psycopg prepares a statement anew for each mix.
     """
     now = clock.now()
-    profile = caller.profile
+    profile, cutoffs = caller.profile, caller.retention.at(now)
     storable = Storable(request.user_id).value
     filters = request.filters.asked(storable)
     own_toolset = [request.toolset_version] if request.toolset_version else []
@@ -180,7 +181,9 @@ def parameters(
         "subject_lock": Int8(lock_id(hashed)),
         "subject": request.user_id,
         "now": now,
-        "cutoff": now - timedelta(days=caller.retention_days),
+        **cutoffs.parameters(),
+        "default_cutoff": cutoffs.default,
+        "retention": orjson.dumps(write_rules(caller.retention_rules)).decode(),
         "window": Int8(profile.window),
         "limit": Int8(min(request.limit or profile.max_results, profile.max_results)),
         "include_failures": request.include_failures,

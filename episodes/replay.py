@@ -11,7 +11,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -23,6 +22,7 @@ from episodes.contest import Contender, Floats, Question
 from episodes.embedding.base import Embedder, EmbeddingError, EmbeddingPartialError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
+from episodes.expiry import UNEXPIRED
 from episodes.models import App, VectorGeneration
 from episodes.ranking import Profile
 from episodes.search.rule import CONSTANTS, OUTCOME_WEIGHT, TOOLSET_RELATION, TOOLSETS
@@ -62,7 +62,7 @@ def _pool_sql(*, of_subject: bool, by_vector: bool) -> str:
     WITH cur AS MATERIALIZED ({TOOLSETS}), pool AS MATERIALIZED (
         SELECT h.* FROM episodes_episode h
         WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.recall_state = 'recallable'
-            AND h.completed_at > %(cutoff)s {subject}
+            AND {UNEXPIRED} {subject}
         ORDER BY h.completed_at DESC, h.id DESC LIMIT %(limit)s
     )
     SELECT h.id, r.identifiers, tsvector_to_array(r.search), vector_send(v.vector),
@@ -150,7 +150,7 @@ def read_pool(
         "own_versions": [],
         "own_kinds": [],
         "now": now,
-        "cutoff": now - timedelta(days=app.retention_days),
+        **app.retention.at(now).parameters(),
         "generation": generation_id,
         "limit": limit,
     }

@@ -34,7 +34,7 @@ def report_outcome(
     Raises Episode.DoesNotExist, SubjectErasedError.
     """
     refuse_erased(app_id=app.id, user_id=user_id)
-    subjects = Episode.objects.of_subject(user_id).unexpired(app.retention_days)
+    subjects = Episode.objects.of_subject(user_id).unexpired(app.cutoffs)
     episode = subjects.get(app=app, session_id=session_id, episode_key=episode_key)
     storable = Storable(user_id)
     statement = Statement(

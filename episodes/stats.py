@@ -3,18 +3,17 @@ from __future__ import annotations
 from django.db.models import Count, Exists, OuterRef, Q
 
 from episodes.enums import AUTHORITIES, BlockKind, IndexState, Outcome, State
+from episodes.expiry import Cutoffs
 from episodes.models import Block, Episode
 
 
-def count_episodes(
-    *, app_id: int, retention_days: int, user_id: str | None = None
-) -> dict[str, int]:
+def count_episodes(*, app_id: int, cutoffs: Cutoffs, user_id: str | None = None) -> dict[str, int]:
     """Return the counts of GET /stats for an app, or for one of its subjects.
 
     One statement. Outcomes are the effective ones of completed episodes, so they add up to
     `completed`; held and quarantined are what a standing block of that kind keeps from recall.
     """
-    episodes = Episode.objects.filter(app_id=app_id).unexpired(retention_days)
+    episodes = Episode.objects.filter(app_id=app_id).unexpired(cutoffs)
     if user_id is not None:
         episodes = episodes.filter(user_id=user_id)
     completed = Q(state=State.COMPLETED)

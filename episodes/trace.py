@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from episodes.expiry import Cutoffs
 from episodes.models import Block, Episode, EpisodeRevision, OutcomeEntry
 
 HEAD = [
@@ -57,14 +58,14 @@ REVISION = [
 
 
 def read_trace(
-    *, app_id: int, episode_id: UUID, retention_days: int, user_id: str | None = None
+    *, app_id: int, episode_id: UUID, cutoffs: Cutoffs, user_id: str | None = None
 ) -> dict[str, Any] | None:
     """Return an episode of the app, in the shape of GET /episodes/{id}, or None.
 
     None also for one that has expired, or that belongs to another subject than `user_id`, if that
     is given.
     """
-    heads = Episode.objects.filter(app_id=app_id, id=episode_id).unexpired(retention_days)
+    heads = Episode.objects.filter(app_id=app_id, id=episode_id).unexpired(cutoffs)
     head = heads.select_related("app").first()
     if head is None or (user_id is not None and head.user_id != user_id):
         return None

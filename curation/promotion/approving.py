@@ -15,6 +15,7 @@ from curation.promotion.ending import end_precedent
 from curation.promotion.recording import (
     demand_open,
     lock_precedent,
+    note_source,
     record_act,
     storable_reason,
 )
@@ -81,6 +82,7 @@ def approve_precedent(
     held.org_episode_id = episode.id
     held.version += 1
     held.save()
+    note_source(held)
     record_act(
         held,
         actor=actor,

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from curation.models import Precedent, PrecedentStatus
-from curation.promotion.recording import lock_precedent, record_act, storable_reason
+from curation.promotion.recording import lock_precedent, note_source, record_act, storable_reason
 from curation.promotion.refusals import NotPublishedError, ProposalChangedError
 from curation.reviews import ReasonMissingError
 from episodes import lifecycle
@@ -45,6 +45,8 @@ def end_precedent(
     held.ended_by, held.ended_at, held.end_reason = actor.name[:200], clock.now(), reason
     held.version += 1
     held.save(update_fields=["status", "ended_by", "ended_at", "end_reason", "version"])
+    if before == PrecedentStatus.APPROVED:
+        note_source(held)
     record_act(
         held,
         actor=actor,

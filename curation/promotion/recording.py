@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from curation.models import Precedent
+from curation.models import Precedent, PrecedentStatus
 from curation.promotion.refusals import AlreadyDecidedError, ProposalChangedError
-from episodes import audit
+from episodes import audit, lifecycle
 from episodes.audit import Actor
 from episodes.ingest.storable import Storable
 
@@ -26,6 +26,22 @@ def demand_open(precedent: Precedent, *, seen: int) -> None:
         raise AlreadyDecidedError(precedent.status)
     if precedent.version != seen:
         raise ProposalChangedError(str(precedent.version))
+
+
+def note_source(precedent: Precedent) -> None:
+    """Keep on the source's head whether a precedent made of it is published (retention asks)."""
+    if precedent.source_episode_id is None:
+        return
+    published = Precedent.objects.filter(
+        app_id=precedent.app_id,
+        source_episode_id=precedent.source_episode_id,
+        status=PrecedentStatus.APPROVED,
+    )
+    lifecycle.note_promotion(
+        app_id=precedent.app_id,
+        episode_id=precedent.source_episode_id,
+        promoted=published.exists(),
+    )
 
 
 def record_act(

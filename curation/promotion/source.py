@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from django.db import connection
@@ -16,7 +16,6 @@ from episodes.effective import REVIEW_SOURCES
 from episodes.enums import Outcome, RecallState, ReviewState, Scope, State
 from episodes.lifecycle.publication import monday_of
 from episodes.models import App, Episode, EpisodeRevision
-from memoryadmin.lib import clock
 
 # The subject's newest episodes, out of which its own values are taken.
 _EPISODES = 200
@@ -133,5 +132,4 @@ def _is_reviewed(head: Episode) -> bool:
 
 
 def _has_expired(head: Episode) -> bool:
-    cutoff = clock.now() - timedelta(days=head.app.retention_days)
-    return head.completed_at is not None and head.completed_at <= cutoff
+    return head.app.cutoffs.has_expired(head)

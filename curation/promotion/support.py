@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
+from episodes.expiry import UNEXPIRED
 from episodes.models import App
-from memoryadmin.lib import clock
 
 # A procedure that thousands follow is counted over its newest episodes.
 LATEST = 5_000
@@ -30,11 +29,10 @@ def count_support(*, app: App, episode_id: UUID) -> Support:
     """Count the app's completed episodes that are not blocked, have the episode's procedure, and a
     goal whose similarity is above the minimum of the vectors in use. Without a vector an episode
     supports itself alone."""
-    now = clock.now()
     values: dict[str, Any] = {
         "app": app.pk,
         "episode": episode_id,
-        "cutoff": now - timedelta(days=app.retention_days),
+        **app.cutoffs.parameters(),
         "latest": LATEST,
     }
     with connection.cursor() as cursor:
@@ -43,7 +41,7 @@ def count_support(*, app: App, episode_id: UUID) -> Support:
     return Support(subjects, n_episodes, n_successes)
 
 
-_STATEMENT = """
+_STATEMENT = f"""
 WITH source AS MATERIALIZED (
     SELECT h.id, h.app_id, h.procedure_key, g.id AS generation_id, g.minimum, v.vector
     FROM episodes_episode h
@@ -59,7 +57,7 @@ WITH source AS MATERIALIZED (
         AND h.revision = r.revision
     WHERE r.app_id = %(app)s AND r.procedure_key = (SELECT procedure_key FROM source)
         AND h.scope = 'user' AND h.state = 'completed' AND h.recall_state = 'recallable'
-        AND h.completed_at > %(cutoff)s
+        AND {UNEXPIRED}
     ORDER BY h.completed_at DESC LIMIT %(latest)s
 ), near AS (
     SELECT s.user_id, s.outcome FROM same s CROSS JOIN source
@@ -67,6 +65,6 @@ WITH source AS MATERIALIZED (
         AND v.generation_id = source.generation_id AND v.revision = s.revision
     WHERE s.id = source.id OR -(v.vector <#> source.vector) >= source.minimum
 )
-SELECT coalesce(array_agg(DISTINCT user_id), '{}'), count(*),
+SELECT coalesce(array_agg(DISTINCT user_id), '{{}}'), count(*),
     count(*) FILTER (WHERE outcome = 'success') FROM near
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from django.db import connection
 
 from curation.promotion.support import LATEST
 from episodes.enums import Outcome
+from episodes.expiry import UNEXPIRED
 from episodes.models import Member
-from memoryadmin.lib import clock
 
 # Evidence is weighed over the newest reviewed episodes, and the best of them are shown.
 WEIGHED = 400
@@ -65,7 +65,7 @@ def list_candidates(
     did the same for a similar goal one stands for all. One statement."""
     values: dict[str, Any] = {
         "app": member.app_id,
-        "cutoff": clock.now() - timedelta(days=member.app.retention_days),
+        **member.app.cutoffs.parameters(),
         "outcome": str(outcome),
         "procedure": procedure,
         "weighed": WEIGHED,
@@ -108,7 +108,7 @@ def _candidate(row: Mapping[str, Any], n_alike: int) -> Candidate:
     )
 
 
-_STATEMENT = """
+_STATEMENT = f"""
 WITH searched AS MATERIALIZED (
     SELECT g.id, g.minimum FROM episodes_app a
     JOIN episodes_vectorgeneration g ON g.id = a.generation_id WHERE a.id = %(app)s
@@ -119,7 +119,7 @@ WITH searched AS MATERIALIZED (
     LEFT JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
         AND v.generation_id = (SELECT id FROM searched) AND v.revision = h.revision
     WHERE h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-        AND h.recall_state = 'recallable' AND h.completed_at > %(cutoff)s
+        AND h.recall_state = 'recallable' AND {UNEXPIRED}
         AND h.review_state = 'reviewed' AND h.outcome = %(outcome)s
         AND h.outcome_source IN ('resolution', 'reviewer') AND NOT h.contradicted
         AND (%(procedure)s = '' OR h.procedure_key = %(procedure)s)
@@ -133,7 +133,7 @@ WITH searched AS MATERIALIZED (
         row_number() OVER (PARTITION BY h.procedure_key ORDER BY h.completed_at DESC) AS newest
     FROM episodes_episode h
     WHERE h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-        AND h.recall_state = 'recallable' AND h.completed_at > %(cutoff)s
+        AND h.recall_state = 'recallable' AND {UNEXPIRED}
         AND h.procedure_key IN (SELECT procedure_key FROM chosen)
 ), same AS MATERIALIZED (
     SELECT l.procedure_key, l.id, l.user_id, l.outcome, v.vector

@@ -50,7 +50,7 @@ def read_forwards(
     """`asked`: which of the suspects to follow; what is none of them is passed over."""
     known, usual = suspects_of(roots, backwards)
     followed = [one for one in known if one in asked] or usual
-    reach = read_reach(app_id=member.app_id, roots=followed)
+    reach = read_reach(app_id=member.app_id, roots=followed, cutoffs=member.app.cutoffs)
     goals = goals_of(member=member, episode_ids=known)
     return Forwards([Suspect(one, goals.get(one), one in followed) for one in known], reach)
 

@@ -19,7 +19,7 @@ from episodes import lifecycle, tasks
 from episodes.audit import Actor
 from episodes.burst import Burst, Claim, find_burst, hold_others
 from episodes.embedding.queue import await_vector
-from episodes.enums import LessonSource, Outcome, OutcomeSource, State
+from episodes.enums import LessonSource, Outcome, OutcomeSource, ReviewState, Scope, State
 from episodes.exceptions import LifecycleOpenError
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
@@ -135,17 +135,17 @@ def _storable(write: SessionWrite) -> SessionWrite:
 
 def _has_expired(head: Episode, app: App) -> bool:
     """Whether retention has ended the episode, which the sweep has yet to delete."""
-    return head.completed_at is not None and head.completed_at <= _cutoff(app)
+    return app.cutoffs.has_expired(head)
 
 
 def _came_too_late(app: App, write: SessionWrite, evidence: Evidence) -> bool:
     """Whether a session unknown so far ended so long ago that nobody would ever see it."""
     ended = (write.completed_at or evidence.last_event_at) if write.final else None
-    return ended is not None and ended <= _cutoff(app) and not _own(app, write).exists()
-
-
-def _cutoff(app: App) -> datetime:
-    return clock.now() - timedelta(days=app.retention_days)
+    if ended is None:
+        return False
+    outcome = evidence.outcome or Outcome.UNKNOWN
+    cutoff = app.cutoffs.of(Scope.USER, outcome, ReviewState.UNREVIEWED, promoted=False)
+    return ended <= cutoff and not _own(app, write).exists()
 
 
 def _own(app: App, write: SessionWrite) -> EpisodeQuerySet:

@@ -20,6 +20,7 @@ from episodes.lifecycle.publication import (
     NothingToPublishError,
     Publication,
     ReadsLikeInstructionError,
+    note_promotion,
     publish_episode,
     withdraw_episode,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "lift_change",
     "lock_head",
     "note_progress",
+    "note_promotion",
     "publish_episode",
     "record_evidence",
     "retract_outcome",

@@ -141,6 +141,17 @@ def withdraw_episode(*, episode: Episode, change_id: UUID, actor: Actor, reason:
     )
 
 
+@transaction.atomic
+def note_promotion(*, app_id: int, episode_id: UUID, promoted: bool) -> None:
+    """Keep whether something that is published was made of an episode, which may be gone by now.
+    What was published, and by whom, is the caller's record."""
+    found = Episode.objects.select_for_update(no_key=True).filter(app_id=app_id, id=episode_id)
+    head = found.first()
+    if head is not None and head.promoted != promoted:
+        head.promoted = promoted
+        head.save(update_fields=["promoted"])
+
+
 def _parsed(step: Mapping[str, Any]) -> ParsedStep:
     return ParsedStep(
         step["kind"],

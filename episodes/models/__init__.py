@@ -9,6 +9,7 @@ from episodes.models.idempotency import IdempotencyRecord
 from episodes.models.operations import FailedTask, Heartbeat, Part
 from episodes.models.outcome import OutcomeEntry
 from episodes.models.recall import Recall, RecallHit
+from episodes.models.retention import RetentionPolicy, RetentionRun
 from episodes.models.revision import EpisodeRevision
 from episodes.models.serving import Serving
 from episodes.models.tombstone import Tombstone
@@ -40,6 +41,8 @@ __all__ = [
     "RateWindow",
     "Recall",
     "RecallHit",
+    "RetentionPolicy",
+    "RetentionRun",
     "Serving",
     "Tombstone",
     "Toolset",

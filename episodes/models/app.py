@@ -4,9 +4,10 @@ from typing import Any
 
 import pgtrigger
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 
+from episodes.expiry import Cutoffs, Retention, read_rules
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import append_only
 
@@ -33,6 +34,15 @@ class App(models.Model):
     )
     idle_seconds = models.PositiveIntegerField(default=3600)
     retention_days = models.PositiveIntegerField(default=180)
+    # What the standing policies say of age, in order, as every read needs it: kept by
+    # episodes/policies.py in the transaction that writes the policies (episodes/expiry.py reads).
+    retention_rules = models.JSONField(default=list, db_default=Value([], models.JSONField()))
+    # How often retention was changed: what a change says it was based on.
+    retention_version = models.PositiveIntegerField(default=0, db_default=0)
+    # How long the recall log and feedback are kept; null: as long as episodes by default.
+    log_days = models.PositiveIntegerField(null=True)
+    # When the sweep last came to its end here.
+    swept_at = models.DateTimeField(null=True)
     promotion_threshold = models.PositiveSmallIntegerField(default=3)
     control_share = models.FloatField(default=0.0)
     review_rules = models.JSONField(default=dict)
@@ -53,12 +63,25 @@ class App(models.Model):
                 name="episodes_app_retention_from_a_day_to_a_century",
             ),
             models.CheckConstraint(
+                condition=Q(log_days__isnull=True) | Q(log_days__gte=1, log_days__lte=36_500),
+                name="episodes_app_log_from_a_day_to_a_century",
+            ),
+            models.CheckConstraint(
                 condition=Q(promotion_threshold__gte=1), name="episodes_app_promotion_threshold"
             ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def retention(self) -> Retention:
+        return Retention(self.retention_days, read_rules(self.retention_rules))
+
+    @property
+    def cutoffs(self) -> Cutoffs:
+        """By which episodes have expired now."""
+        return self.retention.at(clock.now())
 
 
 WEIGHTS = (

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pgtrigger
@@ -20,6 +19,7 @@ from episodes.enums import (
     Scope,
     State,
 )
+from episodes.expiry import Cutoffs
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import one_of
@@ -56,14 +56,13 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
     def completed(self) -> EpisodeQuerySet:
         return self.filter(state=State.COMPLETED)
 
-    def unexpired(self, retention_days: int) -> EpisodeQuerySet:
+    def unexpired(self, cutoffs: Cutoffs) -> EpisodeQuerySet:
         """Open ones, and those whose retention has not run out: expired rows are in no read."""
-        cutoff = clock.now() - timedelta(days=retention_days)
-        return self.filter(Q(completed_at__isnull=True) | Q(completed_at__gt=cutoff))
+        return self.filter(cutoffs.q())
 
     def visible_to(self, member: Member) -> EpisodeQuerySet:
         """The app's episodes that have not expired."""
-        return self.of_app(member.app).unexpired(member.app.retention_days)
+        return self.of_app(member.app).unexpired(member.app.cutoffs)
 
     def with_served(self) -> EpisodeQuerySet:
         """Join the revision that is served, as `served`."""
@@ -106,6 +105,9 @@ class Episode(models.Model):
     outcome = models.CharField(max_length=16, choices=Outcome.choices, default=Outcome.UNKNOWN)
     # Null: nobody has said anything about how it ended.
     outcome_source = models.CharField(max_length=16, choices=OutcomeSource.choices, null=True)
+
+    # Something of the organisation that is published was made of it.
+    promoted = models.BooleanField(default=False, db_default=False)
 
     # An unretracted statement of lower authority came later and says something else.
     contradicted = models.BooleanField(default=False)

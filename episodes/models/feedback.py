@@ -48,6 +48,8 @@ class Feedback(models.Model):
         indexes = [
             # The feedback beside an episode.
             models.Index(fields=["app", "user_id", "session_id"], name="feedback_of_session"),
+            # The retention sweep: an app's oldest.
+            models.Index(fields=["app", "received_at"], name="feedback_expiry"),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only()]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 
 from episodes.enums import (
     Arm,
@@ -46,6 +46,8 @@ class Recall(models.Model):
     failure_threshold = models.FloatField()
     window = models.PositiveIntegerField()
     cutoff = models.DateTimeField()
+    # The rules of retention beside the default, whose cut-off that is (episodes/expiry.py).
+    retention = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     include_failures = models.BooleanField(default=False)
     generation_id = models.BigIntegerField(null=True)
     arm = models.CharField(max_length=16, choices=Arm.choices, null=True)

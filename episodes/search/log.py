@@ -9,14 +9,14 @@ def log_rows(*, mode: str, when: str) -> str:
     return f""", logged AS (
     INSERT INTO episodes_recall (app_id, recalled_at, id, user_id, session_id, invocation_id,
         agent_id, scope, query, query_tokens, filters, toolset_version, result_limit, profile,
-        minimum, text_minimum, failure_threshold, "window", cutoff, include_failures,
+        minimum, text_minimum, failure_threshold, "window", cutoff, retention, include_failures,
         generation_id, arm, mode, degraded, explained, candidates, n_hits, excluded, key_prefix,
         route, address_hash,
         request_id)
     SELECT %(app)s, %(now)s, %(recall)s, %(user)s, %(own_session)s, %(invocation)s, %(agent_id)s,
         %(scope)s, %(query)s, %(tokens)s::text[], %(filters)s::jsonb, %(toolset_version)s::text,
         %(limit)s, %(profile)s, %(minimum)s, %(text_minimum)s, %(failure_threshold)s, %(window)s,
-        %(cutoff)s, %(include_failures)s, %(generation)s, %(arm)s,
+        %(default_cutoff)s, %(retention)s::jsonb, %(include_failures)s, %(generation)s, %(arm)s,
         {mode}, %(degraded)s, %(explained)s, candidates,
         (SELECT count(*) FROM top), excluded.list, %(key_prefix)s, %(route)s, %(address_hash)s,
         %(request_id)s

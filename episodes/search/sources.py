@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from episodes.expiry import UNEXPIRED
 from episodes.search.filters import (
     HEAD_FILTERS,
     REVISION_FILTERS,
@@ -39,8 +40,8 @@ _COLUMNS = """h.app_id, h.id, h.scope, h.wording_hash, h.revision, h.completed_a
         h.outcome_source, h.recorded_outcome, h.procedure_key, h.toolset_version, h.toolset_kind,
         h.review_state"""
 _NEWEST = "row_number() OVER (ORDER BY h.completed_at DESC, h.id DESC) AS newest"
-_ELIGIBLE = """h.state = 'completed' AND h.recall_state = 'recallable'
-        AND h.completed_at > %(cutoff)s"""
+_ELIGIBLE = f"""h.state = 'completed' AND h.recall_state = 'recallable'
+        AND {UNEXPIRED}"""
 _SHARED = f"h.app_id = %(app)s AND h.scope = 'org' AND {_ELIGIBLE}"
 _OF_HEAD = "r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision"
 

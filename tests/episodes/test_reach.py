@@ -94,8 +94,10 @@ def test_it_is_one_query_of_any_size(app: App, root: Episode) -> None:
     for number in range(20):
         parents.append(spread(app, parents[-2:], session_id=f"s-{number}"))
 
+    cutoffs = app.cutoffs
+
     with CaptureQueriesContext(connection) as queries:
-        reach_of(root)
+        read_reach(app_id=app.id, roots=[root.id], cutoffs=cutoffs)
 
     assert len(queries) == 1
 

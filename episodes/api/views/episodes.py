@@ -12,6 +12,7 @@ from episodes.api.serializers.episode import EpisodeSerializer
 from episodes.api.view import ApiView, access_of
 from episodes.enums import KeyScope
 from episodes.trace import read_trace
+from memoryadmin.lib import clock
 
 
 class EpisodeView(ApiView):
@@ -27,7 +28,7 @@ class EpisodeView(ApiView):
         trace = read_trace(
             app_id=access.caller.app_id,
             episode_id=episode_id,
-            retention_days=access.caller.retention_days,
+            cutoffs=access.caller.retention.at(clock.now()),
             user_id=access.subject,
         )
         if trace is None:

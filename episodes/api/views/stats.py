@@ -9,6 +9,7 @@ from episodes.api.serializers.stats import StatsQuery, StatsSerializer, read_sta
 from episodes.api.view import ApiView, access_of
 from episodes.enums import KeyScope
 from episodes.stats import count_episodes
+from memoryadmin.lib import clock
 
 
 class StatsView(ApiView):
@@ -30,7 +31,7 @@ class StatsView(ApiView):
             access.demand(user_id=user_id)
         counts = count_episodes(
             app_id=access.caller.app_id,
-            retention_days=access.caller.retention_days,
+            cutoffs=access.caller.retention.at(clock.now()),
             user_id=user_id,
         )
         return answer(counts)

@@ -95,4 +95,4 @@ def test_counting_is_one_statement(app: App, django_assert_num_queries: Any, epi
         make_episode(app)
 
     with django_assert_num_queries(1):
-        assert count_episodes(app_id=app.id, retention_days=180)["total"] == episodes
+        assert count_episodes(app_id=app.id, cutoffs=app.cutoffs)["total"] == episodes
