@@ -237,6 +237,8 @@ WITH recalled AS MATERIALIZED (
             OR h.outcome = 'unknown' AND h.outcome_source = 'tool' OR h.contradicted
             OR h.review_state = 'changed_after_review' OR h.id IN (SELECT id FROM special)
             OR %(only)s::uuid IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM episodes_erasure e
+            WHERE e.app_id = h.app_id AND e.user_id = h.user_id)
 ), joined AS (
     SELECT s.*, coalesce(told.disputed, false) AS disputed, told.rating,
         held.episode_id IS NOT NULL AS held, alarmed.episode_id IS NOT NULL AS alarmed,

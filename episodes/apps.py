@@ -10,5 +10,8 @@ class EpisodesConfig(AppConfig):
     name = "episodes"
 
     def ready(self) -> None:
+        from episodes.erasure.stores import register_stores
+
+        register_stores()
         # For every app's tables, so that a new table cannot be forgotten.
         post_migrate.connect(grant_tables, dispatch_uid="grant_tables")

@@ -238,5 +238,5 @@ def _named_and_gone(app: App, recall: Recall, moment: datetime) -> set[UUID]:
         ended = recall.recalled_at - timedelta(days=left["age_days"])
         if ended <= moment <= recall.recalled_at:
             there.add(UUID(left["episode_id"]))
-    visible = Episode.objects.of_app(app).unexpired(app.cutoffs)
+    visible = Episode.objects.of_app(app).unexpired(app.cutoffs).unerased()
     return there - set(visible.filter(id__in=there).values_list("id", flat=True))

@@ -16,6 +16,7 @@ from django.db.models import F, OuterRef, Subquery
 from episodes.audit import payload_digest
 from episodes.audit_chain import entry_digest, first_chain, next_chain
 from episodes.audit_checkpoints import Checkpoint, read_checkpoints
+from episodes.audit_erased import erased_by_record
 from episodes.models import AuditEntry, AuditLane, AuditPayload
 
 CHUNK = 2_000
@@ -63,10 +64,11 @@ class _Walk:
     due: dict[tuple[int, int], bytes] = field(default_factory=dict)
 
 
-def verify_audit(*, was_erased: Callable[[AuditEntry], bool] = lambda entry: False) -> Verdict:
-    """Return what was found. `was_erased`: whether a signed record covers an entry's missing text."""
+def verify_audit(*, was_erased: Callable[[AuditEntry], bool] | None = None) -> Verdict:
+    """Return what was found. `was_erased`: whether a signed record covers an entry's missing text;
+    by default the erasures' own."""
     verdict = Verdict(unchained=AuditEntry.objects.filter(lane__isnull=True).count())
-    walk = _Walk(verdict, was_erased)
+    walk = _Walk(verdict, was_erased or erased_by_record())
     try:
         _expect(walk, read_checkpoints())
         ends = {lane.lane: lane for lane in AuditLane.objects.order_by("lane")}

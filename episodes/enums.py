@@ -141,3 +141,22 @@ class ActorKind(TextChoices):
     KEY = "key"
     COMMAND = "command"
     SYSTEM = "system"
+
+
+class ErasureStatus(TextChoices):
+    """`verifying`: everything was deleted, and is looked for again. `on_hold`: a legal hold stands."""
+
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    VERIFYING = "verifying"
+    VERIFIED = "verified"
+    ON_HOLD = "on_hold"
+    FAILED = "failed"
+
+
+UNFINISHED = (
+    ErasureStatus.SCHEDULED,
+    ErasureStatus.RUNNING,
+    ErasureStatus.VERIFYING,
+    ErasureStatus.ON_HOLD,
+)

@@ -13,7 +13,7 @@ def count_episodes(*, app_id: int, cutoffs: Cutoffs, user_id: str | None = None)
     One statement. Outcomes are the effective ones of completed episodes, so they add up to
     `completed`; held and quarantined are what a standing block of that kind keeps from recall.
     """
-    episodes = Episode.objects.filter(app_id=app_id).unexpired(cutoffs)
+    episodes = Episode.objects.filter(app_id=app_id).unexpired(cutoffs).unerased()
     if user_id is not None:
         episodes = episodes.filter(user_id=user_id)
     completed = Q(state=State.COMPLETED)

@@ -31,3 +31,10 @@ def checkpoint_audit() -> None:
     from episodes.audit_checkpoints import write_checkpoint
 
     write_checkpoint()
+
+
+@shared_task(name="episodes.run_erasures")
+def run_erasures() -> int:
+    from episodes.erasure.run import run_erasures as work
+
+    return work()

@@ -65,7 +65,7 @@ def read_trace(
     None also for one that has expired, or that belongs to another subject than `user_id`, if that
     is given.
     """
-    heads = Episode.objects.filter(app_id=app_id, id=episode_id).unexpired(cutoffs)
+    heads = Episode.objects.filter(app_id=app_id, id=episode_id).unexpired(cutoffs).unerased()
     head = heads.select_related("app").first()
     if head is None or (user_id is not None and head.user_id != user_id):
         return None

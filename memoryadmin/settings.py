@@ -171,6 +171,7 @@ SPECTACULAR_SETTINGS = {
         name: f"episodes.enums.{name}"
         for name in (
             "Arm",
+            "ErasureStatus",
             "HashKind",
             "IndexState",
             "LessonSource",
@@ -275,6 +276,7 @@ CELERY_BEAT_SCHEDULE = {
     for name, every in {
         "episodes.embed_due": 5.0,
         "episodes.close_idle": 60.0,
+        "episodes.run_erasures": 15.0,
         "episodes.purge_idempotency": crontab(minute="17"),
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),

@@ -12,7 +12,7 @@ from curation.models import Precedent as Promotion
 from curation.reading.incidents import Roots
 from curation.reading.recall import Given, read_given
 from episodes.effective import REVIEW_SOURCES
-from episodes.models import Block, Episode, Member, OutcomeEntry, Recall, RecallHit
+from episodes.models import Block, Episode, Member, OutcomeEntry, Recall, RecallHit, being_erased
 
 MOST = 100  # recalls; a run that asked more often is cut, and the page says so
 
@@ -109,7 +109,7 @@ def _recalls(
     for user_id, session_id in sessions:
         if user_id is not None:
             wanted |= Q(user_id=user_id, session_id=session_id)
-    rows = Recall.objects.filter(wanted, app_id=member.app_id)
+    rows = Recall.objects.filter(wanted, ~being_erased(), app_id=member.app_id)
     return list(rows.order_by("recalled_at", "id")[: MOST + 1])
 
 

@@ -20,7 +20,7 @@ from episodes.enums import (
     ReviewState,
     State,
 )
-from episodes.models import Block, Episode, Member, PendingEmbedding, Recall
+from episodes.models import Block, Episode, Member, PendingEmbedding, Recall, being_erased
 from memoryadmin.lib import clock
 
 PERIODS = (7, 30, 90)
@@ -94,7 +94,9 @@ def read_overview(*, member: Member, days: int) -> Overview:
     """Seven queries. Counts are of what is visible: nothing expired, nothing being erased."""
     counted = _count_heads(member)
     completed = counted["completed"]
-    recent = Recall.objects.filter(app_id=member.app_id).order_by("-recalled_at", "-id")
+    recent = Recall.objects.filter(~being_erased(), app_id=member.app_id).order_by(
+        "-recalled_at", "-id"
+    )
     return Overview(
         days=_count_days(member, days),
         completed=completed,

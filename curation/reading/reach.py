@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.paging import Cursor, Page, read_page
-from episodes.models import Episode, Member, Recall, RecallHit
+from episodes.models import Episode, Member, Recall, RecallHit, being_erased
 
 PAGE = 25
 
@@ -23,7 +23,7 @@ class Served:
 
 def list_served(*, member: Member, episode_id: UUID, cursor: Cursor | None) -> Page[Served]:
     """Three queries. A hit that the control arm did not get is among them, marked as such."""
-    hits = RecallHit.objects.filter(app_id=member.app_id, episode_id=episode_id)
+    hits = RecallHit.objects.filter(~being_erased(), app_id=member.app_id, episode_id=episode_id)
     page = read_page(hits, by="recalled_at", cursor=cursor, tie="recall_id", size=PAGE)
     recalls = {
         recall.id: recall

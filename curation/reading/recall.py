@@ -20,6 +20,7 @@ from episodes.models import (
     Member,
     Recall,
     RecallHit,
+    being_erased,
 )
 from episodes.ranking import Factors, Profile
 from episodes.served import render_served
@@ -79,7 +80,7 @@ class RecallPage:
 
 def read_recall(*, member: Member, recall_id: UUID) -> RecallPage | None:
     """Return a recall of the app, or None. Seven queries."""
-    recall = Recall.objects.filter(app_id=member.app_id, id=recall_id).first()
+    recall = Recall.objects.filter(~being_erased(), app_id=member.app_id, id=recall_id).first()
     if recall is None:
         return None
     hits = list(

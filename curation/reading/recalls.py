@@ -9,7 +9,7 @@ from uuid import UUID
 
 from curation.paging import Cursor, Page, read_page
 from curation.recall_filters import narrow
-from episodes.models import Member, Recall, RecallHit
+from episodes.models import Member, Recall, RecallHit, being_erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,9 @@ class Logged:
 
 def list_recalls(*, member: Member, asked: dict[str, Any], cursor: Cursor | None) -> Page[Logged]:
     """Newest first; two queries. `asked`: the cleaned filters."""
-    every = Recall.objects.filter(app_id=member.app_id).defer("excluded", "query_tokens")
+    every = Recall.objects.filter(~being_erased(), app_id=member.app_id).defer(
+        "excluded", "query_tokens"
+    )
     page = read_page(
         narrow(every, app_id=member.app_id, asked=asked), by="recalled_at", cursor=cursor
     )

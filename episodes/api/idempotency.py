@@ -32,18 +32,24 @@ Work = Callable[[], tuple[int, Any]]
 
 
 def once(
-    request: Request, work: Work, *, user_ids: Sequence[str] = (), in_one: bool = True
+    request: Request,
+    work: Work,
+    *,
+    user_ids: Sequence[str] = (),
+    in_one: bool = True,
+    known_as: object = None,
 ) -> HttpResponse:
     """Carry out `work`, which returns (status, body), and answer; or replay its answer.
 
     `in_one`: work and answer are committed together. Without it `work` commits as it goes and
     must itself be safe to repeat. `user_ids` are the subjects that the request names.
+    `known_as` stands for the request where not even a digest of what it says may be kept.
     """
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         status, body = work()
         return answer(body, status)
-    claim = _claim(request, key, user_ids)
+    claim = _claim(request, key, user_ids, known_as)
     if isinstance(claim, Kept):
         replay = answer(claim.answer, claim.status)
         replay[REPLAYED] = "true"
@@ -64,7 +70,7 @@ def once(
     return answer(body, status)
 
 
-def _claim(request: Request, key: str, user_ids: Sequence[str]) -> Claim | Kept:
+def _claim(request: Request, key: str, user_ids: Sequence[str], known_as: object) -> Claim | Kept:
     if not _KEY.fullmatch(key):
         raise Problem(422, "idempotency_key", "Idempotency-Key: 1 to 255 printable characters.")
     caller = access_of(request).caller
@@ -75,7 +81,8 @@ def _claim(request: Request, key: str, user_ids: Sequence[str]) -> Claim | Kept:
             key=key,
             # members in another order are the same body
             request=orjson.dumps(
-                [request.method, request.path, request.data], option=orjson.OPT_SORT_KEYS
+                known_as or [request.method, request.path, request.data],
+                option=orjson.OPT_SORT_KEYS,
             ),
             user_ids=user_ids,
         )

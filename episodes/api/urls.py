@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from episodes.api.views.docs import DocsView
 from episodes.api.views.episodes import EpisodeView
+from episodes.api.views.erasures import ErasuresView, ErasureView, UserView
 from episodes.api.views.feedback import FeedbackView
 from episodes.api.views.missing import MissingView
 from episodes.api.views.outcomes import OutcomesView
@@ -24,6 +25,10 @@ urlpatterns = [
     path("toolsets", ToolsetsView.as_view(), name="toolsets"),
     # a version may be the caller's own name for it, slashes included
     path("toolsets/<path:version>/retire", RetireToolsetView.as_view(), name="toolset-retire"),
+    path("erasures", ErasuresView.as_view(), name="erasures"),
+    path("erasures/<uuid:erasure_id>", ErasureView.as_view(), name="erasure"),
+    # an id may have slashes
+    path("users/<path:user_id>", UserView.as_view(), name="user"),
     path("episodes/<uuid:episode_id>", EpisodeView.as_view(), name="episode"),
     path("stats", StatsView.as_view(), name="stats"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -111,7 +111,8 @@ def session_status(
     *, app_id: int, user_id: str, session_id: str, episode_key: str = ""
 ) -> SessionAnswer | None:
     """Return what is stored of a session, as the answer to its last accepted write would say it."""
-    heads = Episode.objects.of_subject(user_id).filter(
+    of_subject = Episode.objects.of_subject(user_id).unerased()
+    heads = of_subject.filter(
         app_id=app_id, session_id=session_id, episode_key=episode_key, revision__gte=1
     )
     head = heads.select_related("app").first()

@@ -43,6 +43,15 @@ class Subject:
         self._pattern = _pattern_of(self._id)
         self._names = frozenset(_names_in(self._id))
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether the id, found in somebody's text, says whom that is about: no word, no letter."""
+        return self._pattern is not None and not self._id.replace("_", "").isalpha()
+
+    def stands_in(self, text: str) -> bool:
+        """Whether the id itself stands in a text."""
+        return self._pattern is not None and self._pattern.search(text) is not None
+
     def scrub(self, text: str) -> str:
         """Free text and names."""
         if self._pattern is not None:

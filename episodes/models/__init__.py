@@ -3,6 +3,12 @@ from episodes.models.app import App, RankingProfile
 from episodes.models.audit import AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
 from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
+from episodes.models.erasure import (
+    AuditErasedText,
+    AuditErasure,
+    Erasure,
+    being_erased,
+)
 from episodes.models.feedback import Feedback
 from episodes.models.hold import Hold
 from episodes.models.idempotency import IdempotencyRecord
@@ -21,6 +27,8 @@ __all__ = [
     "App",
     "AuditCheckpoint",
     "AuditEntry",
+    "AuditErasedText",
+    "AuditErasure",
     "AuditLane",
     "AuditPayload",
     "Block",
@@ -28,6 +36,7 @@ __all__ = [
     "EpisodeQuerySet",
     "EpisodeRevision",
     "EpisodeVector",
+    "Erasure",
     "FailedTask",
     "Feedback",
     "Heartbeat",
@@ -47,4 +56,5 @@ __all__ = [
     "Tombstone",
     "Toolset",
     "VectorGeneration",
+    "being_erased",
 ]

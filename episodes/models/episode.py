@@ -21,6 +21,7 @@ from episodes.enums import (
 )
 from episodes.expiry import Cutoffs
 from episodes.models.app import App
+from episodes.models.erasure import being_erased
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import one_of
 
@@ -60,9 +61,13 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
         """Open ones, and those whose retention has not run out: expired rows are in no read."""
         return self.filter(cutoffs.q())
 
+    def unerased(self) -> EpisodeQuerySet:
+        """All but those of subjects who are being erased: hidden from every read at once."""
+        return self.filter(~being_erased())
+
     def visible_to(self, member: Member) -> EpisodeQuerySet:
-        """The app's episodes that have not expired."""
-        return self.of_app(member.app).unexpired(member.app.cutoffs)
+        """The app's episodes that have not expired and are not being erased."""
+        return self.of_app(member.app).unexpired(member.app.cutoffs).unerased()
 
     def with_served(self) -> EpisodeQuerySet:
         """Join the revision that is served, as `served`."""
