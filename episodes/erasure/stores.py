@@ -39,6 +39,8 @@ from episodes.models import (
     RankingProfile,
     Recall,
     RecallHit,
+    RetentionPolicy,
+    RetentionRun,
     Serving,
     Tombstone,
     Toolset,
@@ -164,6 +166,7 @@ def _register_log() -> None:
             "filters",
             "toolset_version",
             "excluded",
+            "retention",
         ],
     )
     rows_of(RecallHit, "recall_hits", Place.AROUND, columns=("content_hash",))
@@ -224,7 +227,14 @@ def _keep_the_rest() -> None:
     )
     keep(Tombstone, "subject_hash", "key_id", because="a keyed hash, which refuses late writes")
     keep(Tombstone, "readmitted_by", because=PEOPLE)
-    keep(App, "name", "argument_whitelist", "review_rules", because="settings; names, never values")
+    keep(
+        App,
+        "name",
+        "argument_whitelist",
+        "review_rules",
+        "retention_rules",
+        because="settings; names, never values",
+    )
     keep(RankingProfile, "name", "created_by", because="constants, and who set them")
     keep(
         ApiKey,
@@ -238,6 +248,12 @@ def _keep_the_rest() -> None:
     keep(Toolset, "agent_id", "version", "tools", because="names and schemas of tools")
     keep(Toolset, "declared_by", because=PEOPLE)
     keep(Toolset, *_PROVENANCE, because=_PROVENANCE_IS)
+    keep(RetentionPolicy, "name", "made_by", "ended_by", because="a setting, and who made it")
+    keep(
+        RetentionRun,
+        *("policies", "stores", "sample", "space"),
+        because="counts, names of tables, and ids of episodes that are gone",
+    )
     keep(VectorGeneration, "name", "embedder", "model", because="names of models")
     keep(FailedTask, "task", "task_id", "arguments", because="our own names, numbers and ids")
     keep(FailedTask, "error", "place", because="a class, and places in the program")
