@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import attacks
 from memoryadmin import postgres
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["attacks"]:
+        attacks.main(sys.argv[2:])
+        return
     options = argparse.ArgumentParser(prog="python -m benchmarks")
     options.add_argument("--large", action="store_true", help="1,000,000 episodes")
     options.add_argument("--rows", type=int)

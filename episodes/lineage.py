@@ -52,8 +52,9 @@ class Lineage:
     is_cut: bool
 
     @property
-    def direct(self) -> list[Given]:
-        return [one for one in self.given if one.depth == 1]
+    def nearest(self) -> list[Given]:
+        """Each episode once, as the nearest run was given it."""
+        return list({one.episode_id: one for one in reversed(self.given)}.values())[::-1]
 
 
 def read_lineage(*, app_id: int, episode_id: UUID, max_depth: int = DEPTH) -> Lineage:

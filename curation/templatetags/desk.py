@@ -29,8 +29,9 @@ def formula(term: Term) -> str:
 
 @register.simple_tag
 def why_badges(item: Item) -> SafeString:
-    """The reasons, beside those that the outcome's own badge says already."""
-    shown = [word for why, word in WHY.items() if why in item.why and why not in _SAID]
+    """The reasons, beside those that the badges of the outcome and the block say already."""
+    said = _SAID | {Why.HELD}
+    shown = [word for why, word in WHY.items() if why in item.why and why not in said]
     return format_html_join(" ", "{}", ((badge(word, kind="warning"),) for word in shown))
 
 

@@ -25,6 +25,7 @@ from memoryadmin.lib.jobs import without_doorbells
 from tests.browser.incidents import make_incidents
 from tests.browser.promotions import make_promotions
 from tests.browser.sample_poison import make_poison
+from tests.browser.sample_trust import make_trust
 from tests.factories import ACTOR, make_app, make_key, write
 
 PASSWORD = "look at all of it"
@@ -119,6 +120,7 @@ def _make(episodes: int, now: datetime) -> Sample:
         embed_due()
     make_incidents(app, now)
     make_promotions(app, now)
+    make_trust(app, now)
     return Sample(app, now)
 
 

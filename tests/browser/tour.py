@@ -47,6 +47,7 @@ def stops(app: App) -> Iterator[Stop]:
         yield Stop("episode-recalls", f"{home}/episodes/{hit.episode_id}/recalls/")
     yield from _of_the_desk(app, home)
     yield from _of_poison(app, home)
+    yield from _of_trust(app, home)
     yield from _of_incidents(app, f"{home}/incidents")
     yield from _of_promotion(app, f"{home}/promotion")
     yield Stop("apps", "/apps/")
@@ -106,6 +107,17 @@ def _of_poison(app: App, home: str) -> Iterator[Stop]:
     yield Stop("poison-closure-lift", f"{home}/poison/closures/{spread.id}/lift/")
     yield Stop("episode-flagged", f"{home}/episodes/{spread.flag.episode_id}/")
     yield Stop("episode-flag", f"{home}/episodes/{spread.flag.episode_id}/flag/")
+
+
+def _of_trust(app: App, home: str) -> Iterator[Stop]:
+    yield Stop("settings-trust", f"{home}/settings/trust/")
+    yield Stop("queue-held", f"{home}/queue/?why=held")
+    for name in ("held", "kept-out", "alarmed"):
+        found = Episode.objects.get(app=app, session_id=f"run-{name}")
+        yield Stop(f"episode-{name}", f"{home}/episodes/{found.id}/")
+        yield Stop(f"queue-{name}-item", f"{home}/queue/{found.id}/")
+    deepest = Episode.objects.filter(app=app).order_by("-generation_depth", "id")[0]
+    yield Stop("episode-built-on", f"{home}/episodes/{deepest.id}/")
 
 
 def _of_incidents(app: App, home: str) -> Iterator[Stop]:

@@ -59,6 +59,8 @@ def test_the_lineage_goes_back_through_every_run(app: App) -> None:
         (2, second.id, first.id),
     }
     assert given(app, second) == [(1, second.id, first.id)]
+    nearest = read_lineage(app_id=app.pk, episode_id=third.id).nearest
+    assert [one.depth for one in nearest] == [1, 1]
 
 
 def test_it_is_told_as_it_was_served(app: App) -> None:

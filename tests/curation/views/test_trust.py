@@ -64,7 +64,7 @@ def alarm(episode: Episode, kind: str = AlarmKind.RETRIEVAL_SHARE, **figures: ob
 
 
 def notices(page: Page) -> list[str]:
-    return [" ".join(one.text.split()) for one in page.all("section", class_="settle")]
+    return [" ".join(one.text.split()) for one in page.all("div", class_="settle")]
 
 
 def test_a_hold_says_which_rule_saw_what(app: App, viewer: Client) -> None:
