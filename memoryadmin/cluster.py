@@ -27,10 +27,17 @@ _SOCKET_NAME = f".s.PGSQL.{_PORT}"
 _LONGEST_SOCKET = 107  # bytes of sun_path on Linux, without the closing NUL
 _SERVER_OPTIONS = (
     "-c listen_addresses= -c max_connections=80 -c shared_buffers=256MB -c jit=off "
-    "-c timezone=UTC -c wal_recycle=off"
+    "-c timezone=UTC -c wal_recycle=off "
+    # A refused statement, with the values in it, and the detail of a refusal are a subject's text:
+    # errors go to the program that made them, not to the log.
+    "-c log_min_messages=log -c log_min_error_statement=panic -c log_error_verbosity=terse "
+    "-c log_statement=none -c log_min_duration_statement=-1 -c log_lock_waits=off "
+    "-c log_parameter_max_length=0 -c log_parameter_max_length_on_error=0"
 )
 _ATTEMPTS, _PAUSE = 40, 0.25
 _START_WITHIN = 300  # seconds: a crash recovery takes its time
+# How lines of the server's log begin that may hold values.
+_TELLING = (b"STATEMENT: ", b"DETAIL: ", b"CONTEXT: ", b"QUERY: ", b"ERROR: ")
 _LARGEST_LOG = 10 * 1024 * 1024
 
 
@@ -126,6 +133,15 @@ class Cluster:
         said = self._pg_ctl("-m", "fast", "-w", "-t", str(_START_WITHIN), "stop")
         if said is not None and self.is_alive():
             raise ClusterError(f"PostgreSQL did not stop: {said}")
+
+    def forget_old_log(self) -> bool:
+        """Empty logs that were written before values were kept out of them; return whether any."""
+        found = False
+        for path in (self.log, self.folder / "log.1"):
+            if path.exists() and any(word in path.read_bytes() for word in _TELLING):
+                os.truncate(path, 0)  # the server goes on appending
+                found = True
+        return found
 
     def _launch(self) -> str | None:
         """Start a server where none is; return what it said if it failed."""

@@ -86,6 +86,13 @@ class EmbeddedServer:
             finally:
                 os.close(users)
 
+    def superuser_dsn(self, *, dbname: str) -> str:
+        """For what only the server's superuser may do: renew its log."""
+        return self._cluster.dsn(user=SUPERUSER, dbname=dbname)
+
+    def forget_old_log(self) -> bool:
+        return self._cluster.forget_old_log()
+
     def revive(self) -> bool:
         """Start a server again that died under its users; return whether it had."""
         if self._cluster.is_alive():

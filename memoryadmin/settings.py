@@ -286,6 +286,9 @@ CELERY_BEAT_SCHEDULE = {
     }.items()
 }
 
+# The hour (UTC) in which `up` removes what erasures left in the files; -1: never by itself.
+SCRUB_HOUR = env.whole("MEMORYADMIN_SCRUB_HOUR", 3, least=-1, most=23)
+
 # --- Logging: to stderr, one line each; never bodies, headers or SQL parameters -------------------
 
 LOG_LEVEL = env.choice(
@@ -300,7 +303,14 @@ LOGGING = {
             "datefmt": "%Y-%m-%dT%H:%M:%S",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"without_values": {"()": "memoryadmin.log_lines.WithoutValues"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["without_values"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "django.db.backends": {"level": "INFO"},

@@ -1,4 +1,4 @@
-"""What the supervisor looks after beside its children: the first answer, and the database."""
+"""What the supervisor looks after beside its children: the first answer, the database, the night."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
+from django.conf import settings
+
 from memoryadmin import postgres
+from memoryadmin.nightly import NightlyScrub
 
 _DATABASE_EVERY = 2.0  # seconds
 
@@ -22,6 +25,7 @@ class Watch:
         self._answered = False
         self._look_at = 0.0
         self._embedded = postgres.embedded()
+        self._scrub = NightlyScrub(hour=settings.SCRUB_HOUR, say=say)
 
     def __call__(self) -> None:
         if not self._answered and self._answers():
@@ -34,6 +38,7 @@ class Watch:
             self._look_at = now + _DATABASE_EVERY
             if self._embedded and self._embedded.revive():
                 self._say("the database had died and is running again")
+            self._scrub()
 
     def _answers(self) -> bool:
         try:

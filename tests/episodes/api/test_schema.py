@@ -17,6 +17,9 @@ OPERATIONS = {
     ("post", "/api/v1/outcomes"),
     ("post", "/api/v1/toolsets"),
     ("post", "/api/v1/toolsets/{version}/retire"),
+    ("post", "/api/v1/erasures"),
+    ("get", "/api/v1/erasures/{erasure_id}"),
+    ("delete", "/api/v1/users/{user_id}"),
     ("get", "/api/v1/episodes/{episode_id}"),
     ("get", "/api/v1/stats"),
 }
@@ -75,7 +78,9 @@ def test_writes_take_an_idempotency_key(document: dict[str, Any]) -> None:
     }
 
     assert writes == {
-        path for method, path in OPERATIONS if method == "post" and path != "/api/v1/search"
+        path
+        for method, path in OPERATIONS
+        if method in ("post", "delete") and path != "/api/v1/search"
     }
 
 
