@@ -26,6 +26,13 @@ def purge_idempotency() -> int:
     return purge_expired()
 
 
+@shared_task(name="episodes.sweep_retention")
+def sweep_retention() -> int:
+    from episodes.retention.sweep import sweep_due
+
+    return sweep_due()
+
+
 @shared_task(name="episodes.checkpoint_audit")
 def checkpoint_audit() -> None:
     from episodes.audit_checkpoints import write_checkpoint

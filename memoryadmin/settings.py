@@ -277,6 +277,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.embed_due": 5.0,
         "episodes.close_idle": 60.0,
         "episodes.run_erasures": 15.0,
+        "episodes.sweep_retention": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),
