@@ -14,6 +14,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from curation.incident_sources import find_source, find_target
+from curation.legal_holds import hold_what_was_linked
 from curation.models import (
     EventKind,
     Incident,
@@ -200,7 +201,8 @@ def link_target(
 ) -> IncidentLink:
     """Note that a session, recall, episode, flag, containment or change of blocks belongs to it.
 
-    Raises UnknownTargetError, SeveralSubjectsError, AlreadyThereError, SubjectErasedError.
+    Raises UnknownTargetError, SeveralSubjectsError, AlreadyThereError, SubjectErasedError,
+    TooMuchCoveredError.
     """
     target = find_target(app=incident.app, kind=kind, target_id=target_id, user_id=user_id)
     if target.user_id is not None:
@@ -217,6 +219,7 @@ def link_target(
             )
     except IntegrityError as error:
         raise AlreadyThereError(kind) from error
+    hold_what_was_linked(incident=incident, link=link, actor=actor)
     _note_link(incident, link, EventKind.LINKED, actor=actor)
     return link
 

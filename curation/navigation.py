@@ -35,6 +35,7 @@ PLACES = (
     Place("poison", "Poison", "flag", "curation:poison", Right.SEE_REACH, "p"),
     Place("recall", "Recalls", "recalls", "curation:recall-list", Right.SEE_RECALLS, "r"),
     Place("incident", "Incidents", "incidents", "curation:incident-list", Right.SEE_INCIDENTS, "i"),
+    Place("hold", "Holds", "lock", "curation:hold-list", Right.SEE_INCIDENTS, "h"),
     Place("promotion", "Promotion", "promotion", "curation:promotion", Right.READ, "p"),
     Place("settings", "Settings", "settings", "curation:settings", Right.SEE_SETTINGS, "s"),
 )

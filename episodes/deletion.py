@@ -12,20 +12,9 @@ from uuid import UUID
 
 from django.db import connection, models
 
-from episodes.models import (
-    Block,
-    Episode,
-    EpisodeRevision,
-    EpisodeVector,
-    OutcomeEntry,
-    PendingEmbedding,
-    Serving,
-)
+from episodes.models import Episode
 
-_children: list[str] = [
-    model._meta.db_table
-    for model in (PendingEmbedding, EpisodeVector, Serving, Block, OutcomeEntry, EpisodeRevision)
-]
+_children: list[str] = []
 
 
 def goes_with_its_episode(model: type[models.Model]) -> None:
@@ -42,7 +31,7 @@ def children() -> Sequence[str]:
 def delete_episodes(*, app_id: int, episode_ids: Sequence[UUID]) -> dict[str, int]:
     """Delete heads, locked by the caller, with their children; return how many rows by table.
 
-    Belongs into a transaction with the rights of an erasure (memoryadmin/lib/erasing.py).
+    Belongs into a transaction with the rights of an erasure (memoryadmin/lib/erasable.py).
     """
     values: list[Any] = [app_id, list(episode_ids)]
     gone: dict[str, int] = {}

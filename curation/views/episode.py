@@ -20,6 +20,7 @@ from curation.reading.trace import read_moves
 from curation.views.episodes import asked_cursor
 from curation.views.trust import trust_of
 from episodes.enums import State
+from episodes.holds import holds_of_episode
 
 
 @require_safe
@@ -126,5 +127,8 @@ def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, o
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),
         "may_investigate": request.seat.may(Right.INVESTIGATE),
+        "holds": holds_of_episode(episode=page.head)
+        if request.seat.may(Right.SEE_INCIDENTS)
+        else [],
         **trust_of(request, page),
     }

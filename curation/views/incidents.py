@@ -17,6 +17,7 @@ from curation.filters import page_link
 from curation.incident_forms import LinkForm, NoteForm, OpenForm, PersonForm, StateForm
 from curation.incident_sources import SeveralSubjectsError, UnknownTargetError
 from curation.incidents import TextMissingError, open_incident
+from curation.legal_holds import is_held
 from curation.models import Incident, IncidentState
 from curation.page import render_page
 from curation.privileged import record_incident_read
@@ -148,6 +149,7 @@ def around(request: ConsoleRequest, page: IncidentPage, tab: str) -> dict[str, o
         "sources": words.SOURCES,
         "links": words.LINKS,
         "may_investigate": request.seat.may(Right.INVESTIGATE),
+        "is_held": is_held(page.incident),
     }
 
 

@@ -15,6 +15,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import connection, models
 
+from episodes.deletion import children, delete_episodes, goes_with_its_episode
 from episodes.erasure.texts import erase_texts, erase_texts_that_name, texts_of, texts_that_name
 from episodes.models import (
     ApiKey,
@@ -49,8 +50,6 @@ from episodes.models import (
 from memoryadmin.lib import erasable
 from memoryadmin.lib.erasable import Place, Store, Subject, keep, register, rows_of
 
-# Rows with (app_id, episode_id) that go with an org episode; other apps add theirs.
-_of_an_episode: list[str] = []
 _SHARED = """FROM episodes_episode WHERE wording_hash = %(hash)s
     AND app_id = ANY (ARRAY(SELECT id FROM episodes_app))"""
 PEOPLE = "the name of a console account, a key or a command, which is no subject's"
@@ -64,11 +63,6 @@ def register_stores() -> None:
     _register_log()
     _register_audit()
     _keep_the_rest()
-
-
-def goes_with_its_episode(model: type[models.Model]) -> None:
-    """Rows with (app_id, episode_id) that cannot outlive the episode."""
-    _of_an_episode.append(model._meta.db_table)
 
 
 def shared_episodes(subject: Subject) -> list[tuple[int, UUID]]:
@@ -115,7 +109,7 @@ def _register_episodes() -> None:
         Store(
             "shared_episodes",
             Place.HEADS,
-            (Episode._meta.db_table, *_of_an_episode),
+            (Episode._meta.db_table, *children()),
             count=lambda subject: len(shared_episodes(subject)),
             erase=_erase_shared,
         )
@@ -133,16 +127,8 @@ def _register_episodes() -> None:
 def _erase_shared(subject: Subject, limit: int) -> int:
     """Delete org episodes with everything that hangs on them; return how many episodes."""
     found = shared_episodes(subject)[: max(limit // 10, 1)]
-    with connection.cursor() as cursor:
-        for app_id, episode_id in found:
-            for table in _of_an_episode:
-                cursor.execute(
-                    f"DELETE FROM {table} WHERE app_id = %s AND episode_id = %s",
-                    [app_id, episode_id],
-                )
-            cursor.execute(
-                "DELETE FROM episodes_episode WHERE app_id = %s AND id = %s", [app_id, episode_id]
-            )
+    for app_id, episode_id in found:
+        delete_episodes(app_id=app_id, episode_ids=[episode_id])
     return len(found)
 
 

@@ -22,7 +22,7 @@ from episodes.retention.log import delete_log, log_values
 from episodes.retention.preview import SAMPLE
 from episodes.retention.space import reclaim
 from memoryadmin.lib import clock
-from memoryadmin.lib.erasing import as_eraser
+from memoryadmin.lib.erasable import as_eraser
 
 EVERY = timedelta(hours=1)
 BUDGET = 20.0  # seconds a task works on; it may run for 45

@@ -14,9 +14,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from curation.access import RIGHTS, Right
 from curation.incidents import open_incident
+from curation.legal_holds import place_hold
 from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
 from episodes import lifecycle
-from episodes.enums import Role
+from episodes.enums import HoldKind, Role
 from episodes.members import add_member
 from episodes.models import App, Episode
 from episodes.toolsets import declare_toolset
@@ -85,6 +86,10 @@ def thing(name: str, app: App, episode: Episode) -> object:
             named = {"app": app, "incident": incident, "removed_at": None}
             told = {"kind": "block", "target_id": "b"}
             return IncidentLink.objects.get_or_create(**named, defaults=told)[0].id
+        case "hold_id":
+            return place_hold(
+                app=app, kind=HoldKind.SUBJECT, target_id="user-1", reason="r", actor=ACTOR
+            ).id
         case "block_id":
             return lifecycle.block_episode(episode=episode, kind="held", actor=ACTOR).id
         case "alarm_id":
