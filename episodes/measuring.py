@@ -134,7 +134,7 @@ _SIMILARITY = """
 """
 _STATEMENT = """
 WITH asked AS MATERIALIZED (
-    SELECT string_agg(phraseto_tsquery('simple', word)::text, ' | ')::tsquery AS words
+    SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' | ')::tsquery AS words
     FROM unnest(%(words)s::text[]) word
 )
 SELECT r.episode_id, r.recorded_outcome, r.procedure_key, r.toolset_version, r.toolset_kind,

@@ -112,7 +112,7 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     ORDER BY h.completed_at DESC LIMIT %(text_reach)s
 ), worded AS MATERIALIZED (
     SELECT h.id {by_text} AND r.search @@ (
-        SELECT string_agg(phraseto_tsquery('simple', word)::text, ' & ')::tsquery
+        SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' & ')::tsquery
         FROM unnest(%(words)s::text[]) word) LIMIT %(text_reach)s
 ), recent AS MATERIALIZED (
     SELECT h.id, h.completed_at FROM episodes_episode h

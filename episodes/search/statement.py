@@ -119,7 +119,7 @@ def statement(
     verdict = ("settled, look_since", "CROSS JOIN verdict") if judged else ("true AS settled", "")
     return f"""
 WITH asked AS MATERIALIZED (
-    SELECT string_agg(phraseto_tsquery('simple', word)::text, ' | ')::tsquery AS words
+    SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' | ')::tsquery AS words
     FROM unnest(%(words)s::text[]) word
 ), cur AS MATERIALIZED ({TOOLSETS}
 ), erased AS MATERIALIZED (

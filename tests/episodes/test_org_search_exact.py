@@ -208,6 +208,15 @@ def test_search_is_right_without_the_index(app: App, near: None) -> None:
     assert served(ask(app, QUERY, scope="org")) == expected(app, rows, heads, QUERY)
 
 
+def test_a_word_that_postgresql_sees_nothing_in_breaks_no_search(app: App, near: None) -> None:
+    rows = drawn(seeded(7), n=60)
+    make_many(app, QUERY, rows)
+
+    plain, strange = (ask(app, f"{QUERY}{more}", scope="org") for more in ("", " \u09f7\u09f7"))
+
+    assert (plain["candidates"] > 20, strange["candidates"] > 20) == (True, True)
+
+
 def test_a_fresh_success_is_found_behind_any_number_of_stale_neighbours(
     app: App, near: None
 ) -> None:

@@ -19,6 +19,7 @@ from episodes.models import (
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
 from tests.episodes.asking import QUERY, USER, aged, ask, caller_of, inject_similarity, served
+from tests.episodes.sharing import share
 from tests.factories import ACTOR, GOAL, make_app, make_episode
 
 pytestmark = pytest.mark.django_db
@@ -295,6 +296,18 @@ def test_the_log_keeps_the_constants_that_held(app: App) -> None:
         profile.failure_threshold,
         profile.window,
     )
+
+
+@pytest.mark.parametrize("scope", ["user", "org", "both"])
+def test_a_word_that_postgresql_sees_nothing_in_breaks_no_search(app: App, scope: str) -> None:
+    """To Python the Bengali numerator four is a word, to PostgreSQL's parser it is none."""
+    own = make_episode(app, embedded=True)
+    shared = share(app)
+    given = {"user": own.id, "org": shared.id, "both": own.id}[scope]
+
+    answers = [ask(app, f"{GOAL} \u09f7\u09f7", scope=scope), ask(app, "\u09f7\u09f7", scope=scope)]
+
+    assert [served(answer)[:1] for answer in answers] == [[given], []]
 
 
 def test_a_short_decay_and_a_great_age_underflow_nothing(app: App) -> None:
