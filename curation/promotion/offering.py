@@ -40,7 +40,7 @@ _COPIED = (
 def offer_precedent(*, precedent: Precedent, to: App, actor: Actor, seen: int) -> Precedent:
     """Propose to another app what is published here; return its proposal there.
 
-    Whoever offers does not approve there. Raises NotPublishedError, ProposalChangedError,
+    Whoever offers does not approve there, nor does anybody whose wording it is. Raises NotPublishedError, ProposalChangedError,
     AlreadyOfferedError.
     """
     origin = lock_precedent(app_id=precedent.app_id, precedent_id=precedent.id)
@@ -55,6 +55,7 @@ def offer_precedent(*, precedent: Precedent, to: App, actor: Actor, seen: int) -
         offered_from_app=origin.app,
         proposer=actor.name[:200],
         proposer_role=actor.role,
+        editors=sorted(origin.authors - {actor.name[:200]}),
         **{name: getattr(origin, name) for name in _COPIED},
     )
     try:

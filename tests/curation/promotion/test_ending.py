@@ -109,6 +109,19 @@ def test_an_offer_is_approved_by_another_person_in_the_other_app(app: App) -> No
     assert Contribution.objects.filter(app=other, subject_app=app).count() == 3
 
 
+def test_who_worded_an_offer_does_not_approve_it_elsewhere(app: App) -> None:
+    made = make_proposal(app)
+    made = edit_draft(precedent=made, texts={"resolution": "Refunded."}, actor=CARA, seen=1)
+    made = approve_precedent(precedent=made, actor=BEN, seen=2)
+    offer = offer_precedent(precedent=made, to=make_app(), actor=BEN, seen=3)
+
+    for author in (ANNA, CARA, BEN):
+        with pytest.raises(SamePersonError):
+            approve_precedent(precedent=offer, actor=author, seen=1)
+
+    assert (offer.proposer, offer.editors) == ("ben", ["anna", "cara"])
+
+
 def test_an_offer_is_made_once_and_of_what_is_published(app: App) -> None:
     made = make_published(app)
     other = make_app("other-agent")
