@@ -25,8 +25,11 @@ COLUMNS = (
     "episode_ids",
 )
 # What a spreadsheet takes for a formula, also behind blanks and in full-width letters. Text that
-# begins so gets an apostrophe, which spreadsheets take for "this is text".
-_FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|[\t\r\n]")
+# begins so gets an apostrophe, which spreadsheets take for "this is text"; so does what begins so
+# behind a semicolon or a tab, where half of the world's spreadsheets begin another cell.
+_BEGINS = r"[=+\-@\uff0b\uff0d\uff1d\uff20|%]"
+_FORMULA = re.compile(rf"\s*{_BEGINS}|[\t\r\n]")
+_INNER_FORMULA = re.compile(rf"""(;|(?!^)\t)(?=[\s"']*{_BEGINS})""")
 
 
 def csv_lines(sessions: Iterable[ReachedSession]) -> Iterator[str]:
@@ -56,7 +59,7 @@ def csv_digest(sessions: Iterable[ReachedSession]) -> str:
 
 
 def guarded(value: object) -> str:
-    text = str(value)
+    text = _INNER_FORMULA.sub(r"\1'", str(value))
     return f"'{text}" if _FORMULA.match(text) else text
 
 
