@@ -26,6 +26,7 @@ from curation.promotion.refusals import (
 from curation.reviews import ReasonMissingError
 from episodes import audit
 from episodes.audit import SYSTEM, Actor
+from episodes.exceptions import SubjectErasedError
 from episodes.ingest.storable import Storable
 from episodes.models import App, Episode, EpisodeRevision
 from memoryadmin.lib import clock
@@ -98,7 +99,7 @@ def accept_lesson(*, consolidation: Consolidation, actor: Actor) -> Precedent:
                 made = propose_precedent(
                     episode=episode, lesson=held.lesson, consolidation_id=held.id, actor=actor
                 )
-        except (NotEligibleError, AlreadyProposedError):
+        except (NotEligibleError, AlreadyProposedError, SubjectErasedError, Episode.DoesNotExist):
             continue
         held.precedent_id = made.id
         _decide(held, ConsolidationStatus.ACCEPTED, actor=actor, reason="")

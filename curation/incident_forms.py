@@ -78,6 +78,8 @@ class MomentForm(forms.Form):
 
     def clean_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["at"]
+        if at and not 1970 <= at.year < 9999:
+            raise forms.ValidationError("No search can have been at that time.")
         return at.replace(tzinfo=UTC) if at else None
 
 

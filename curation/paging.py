@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -42,7 +42,7 @@ class Cursor:
             moment, _, found = raw.decode("ascii")[1:].partition("|")
             at = datetime.fromisoformat(moment)
             back = {"b": True, "f": False}[raw[:1].decode("ascii")]
-            if at.tzinfo is None:
+            if at.utcoffset() != timedelta(0):  # ours are UTC; PostgreSQL cannot read every offset
                 raise BadCursorError(text[:80])
             return cls(at, UUID(hex=found), back)
         except (binascii.Error, KeyError, ValueError) as error:

@@ -15,7 +15,7 @@ import binascii
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
@@ -91,7 +91,7 @@ class Place:
             place = cls(datetime.fromisoformat(moment), float.fromhex(impact), UUID(hex=found))
         except (binascii.Error, OverflowError, ValueError) as error:
             raise BadCursorError(text[:80]) from error
-        if place.as_of.tzinfo is None or not math.isfinite(place.impact):
+        if place.as_of.utcoffset() != timedelta(0) or not math.isfinite(place.impact):
             raise BadCursorError(text[:80])
         return place
 

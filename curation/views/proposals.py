@@ -57,7 +57,7 @@ def propose(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
     except NotPublishedError:
         why = "What it was to replace is not published any more."
         return _ask(request, episode, form, why=why, status=409)
-    except SubjectErasedError as error:
+    except (SubjectErasedError, Episode.DoesNotExist) as error:
         raise Http404 from error
     messages.success(request, "Drafted. Read both sides; a second person approves it.")
     return _to(request, made)

@@ -26,7 +26,7 @@ from episodes.enums import LessonSource
 from episodes.models import App, AuditEntry, Episode, EpisodeRevision
 from tests.curation.promotion.scene import ANNA, BEN, GOALS, TOOLS, org_episode, review
 from tests.curation.test_reviews_at_once import at_once
-from tests.factories import make_app, make_episode, make_steps
+from tests.factories import make_app, make_episode, make_steps, make_tombstone
 
 pytestmark = pytest.mark.django_db
 
@@ -168,6 +168,18 @@ def test_a_lesson_without_a_sound_source_is_not_accepted(app: App) -> None:
     consolidate()
     for episode in made:
         lifecycle.block_episode(episode=episode, kind="quarantine", actor=ANNA)
+
+    with pytest.raises(NotEligibleError):
+        accept_lesson(consolidation=waiting(app), actor=ANNA)
+
+    assert not Precedent.objects.exists()
+
+
+def test_a_source_whose_subject_was_erased_stands_for_nothing(app: App) -> None:
+    made = make_reviewed(app, 3)
+    consolidate()
+    for episode in made:
+        make_tombstone(app, episode.user_id or "")
 
     with pytest.raises(NotEligibleError):
         accept_lesson(consolidation=waiting(app), actor=ANNA)

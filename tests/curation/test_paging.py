@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -72,6 +73,15 @@ def test_a_cursor_reads_back() -> None:
 def test_reading_refuses_other_texts(text: str) -> None:
     with pytest.raises(BadCursorError):
         Cursor.read(text)
+
+
+@pytest.mark.parametrize("offset", ["+23:59", "-16:00", "+00:00:01.5", "+01:00"])
+def test_reading_refuses_a_time_that_is_not_utc(offset: str) -> None:
+    """PostgreSQL cannot read every offset that Python can."""
+    written = f"f2026-01-01T00:00:00{offset}|{uuid4().hex}"
+
+    with pytest.raises(BadCursorError):
+        Cursor.read(base64.urlsafe_b64encode(written.encode()).decode().rstrip("="))
 
 
 def test_reading_refuses_a_time_without_zone() -> None:

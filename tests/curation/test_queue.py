@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
@@ -368,7 +368,12 @@ def test_a_place_reads_back(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "!!", "Zg", "a" * 300, str(Place(NOW, math.inf, uuid4())), "ä", "\x00"]
+    "text",
+    [
+        *("", "x", "!!", "Zg", "a" * 300, "ä", "\x00"),
+        str(Place(NOW, math.inf, uuid4())),
+        str(Place(NOW.astimezone(timezone(timedelta(hours=23))), 1.0, uuid4())),
+    ],
 )
 def test_a_made_up_place_is_refused(text: str) -> None:
     with pytest.raises(BadCursorError):
