@@ -49,6 +49,9 @@ def stops(app: App) -> Iterator[Stop]:
     yield from _of_poison(app, home)
     yield from _of_trust(app, home)
     yield from _of_incidents(app, f"{home}/incidents")
+    yield Stop("holds", f"{home}/holds/")
+    yield Stop("hold-place", f"{home}/holds/place/")
+    yield Stop("settings-retention-due", f"{home}/settings/retention/?due=now")
     yield from _of_promotion(app, f"{home}/promotion")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
@@ -75,7 +78,7 @@ def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
     ):
         if recall is not None:
             yield Stop(name, f"{home}/recalls/{recall.id}/")
-    for name in ("arguments", "ranking", "toolsets", "api-keys", "members"):
+    for name in ("arguments", "ranking", "retention", "toolsets", "api-keys", "members"):
         yield Stop(f"settings-{name}", f"{home}/settings/{name.removeprefix('api-')}/")
     tried = {"success": 1, "partial": 3, "failure": 0.6, "escalated": 2, "unknown": 0.4}
     tried |= {"abandoned": 0.3, "toolset_current": 1, "toolset_other": 0.3, "toolset_unknown": 0.7}
