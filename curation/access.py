@@ -36,6 +36,7 @@ class Right(StrEnum):
     SEE_RECALLS = "read the recall log"
     SEE_AUDIT = "read the audit"
     SEE_INCIDENTS = "read incidents"
+    SEE_ERASURES = "read erasures and their certificates"
     INVESTIGATE = "open incidents, set holds and erase"
     SEE_SETTINGS = "read keys, settings and members"
     ADMINISTER = "manage keys, settings and members"
@@ -54,10 +55,11 @@ RIGHTS: dict[Role, frozenset[Right]] = {
             Right.SEE_AUDIT,
             Right.SEE_SETTINGS,
             Right.SEE_INCIDENTS,
+            Right.SEE_ERASURES,
             Right.INVESTIGATE,
         }
     ),
-    Role.ADMIN: frozenset({Right.READ, Right.SEE_SETTINGS, Right.ADMINISTER}),
+    Role.ADMIN: frozenset({Right.READ, Right.SEE_ERASURES, Right.SEE_SETTINGS, Right.ADMINISTER}),
 }
 # A superuser looks after the installation: sees all of it and manages it, but judges no episode
 # without a role of their own, so that a second person stays a second person.
@@ -68,6 +70,7 @@ SUPERUSER = frozenset(
         Right.SEE_RECALLS,
         Right.SEE_AUDIT,
         Right.SEE_INCIDENTS,
+        Right.SEE_ERASURES,
         Right.SEE_SETTINGS,
         Right.ADMINISTER,
     }

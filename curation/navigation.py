@@ -37,6 +37,7 @@ PLACES = (
     Place("incident", "Incidents", "incidents", "curation:incident-list", Right.SEE_INCIDENTS, "i"),
     Place("hold", "Holds", "lock", "curation:hold-list", Right.SEE_INCIDENTS, "h"),
     Place("promotion", "Promotion", "promotion", "curation:promotion", Right.READ, "p"),
+    Place("erasure", "Erasures", "erasures", "curation:erasure-list", Right.SEE_ERASURES, "x"),
     Place("settings", "Settings", "settings", "curation:settings", Right.SEE_SETTINGS, "s"),
 )
 

@@ -10,7 +10,8 @@ from django.db import transaction
 from curation.models import Incident
 from episodes import audit
 from episodes.audit import Actor
-from episodes.models import App, Recall
+from episodes.models import App, Erasure, Recall
+from episodes.tombstones import subject_hash
 
 
 @transaction.atomic
@@ -69,4 +70,29 @@ def record_reach_read(*, app: App, actor: Actor, user_id: str | None, flag_id: U
         target_id=flag_id,
         app=app,
         user_id=user_id,
+    )
+
+
+@transaction.atomic
+def record_erasure_read(*, erasure: Erasure, actor: Actor, part: str) -> None:
+    audit.record(
+        actor=actor,
+        verb="erasure.read",
+        target_kind="erasure",
+        target_id=erasure.pk,
+        app=erasure.app,
+        after={"part": part},
+    )
+
+
+@transaction.atomic
+def record_subject_counted(*, app: App, actor: Actor, user_id: str) -> None:
+    """Record that somebody counted what is stored of a subject: by its keyed hash, since it may
+    have been erased, and its id is not written down again."""
+    audit.record(
+        actor=actor,
+        verb="subject.counted",
+        target_kind="subject",
+        target_id=subject_hash(app_id=app.pk, user_id=user_id).hex(),
+        app=app,
     )

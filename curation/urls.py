@@ -9,6 +9,7 @@ from curation.views import (
     arguments,
     episode,
     episodes,
+    erasures,
     flags,
     holds,
     home,
@@ -104,6 +105,15 @@ _of_the_promotion: list[URLPattern | URLResolver] = [
     path("<uuid:precedent_id>/", include(_of_a_precedent)),
 ]
 
+_of_erasures: list[URLPattern | URLResolver] = [
+    path("", erasures.list_all, name="erasure-list"),
+    path("ask/", erasures.ask, name="erasure-ask"),
+    path("readmit/", erasures.readmit, name="erasure-readmit"),
+    path("<uuid:erasure_id>/", erasures.show, name="erasure"),
+    path("<uuid:erasure_id>/certificate/", erasures.show_certificate, name="erasure-certificate"),
+    path("<uuid:erasure_id>/file/", erasures.download, name="erasure-download"),
+]
+
 _of_the_settings: list[URLPattern | URLResolver] = [
     path("", arguments.go_to_settings, name="settings"),
     path("arguments/", arguments.edit_arguments, name="settings-arguments"),
@@ -132,6 +142,7 @@ _of_an_app: list[URLPattern | URLResolver] = [
     path("holds/", holds.list_all, name="hold-list"),
     path("holds/place/", holds.place, name="hold-place"),
     path("holds/<uuid:hold_id>/lift/", holds.lift, name="hold-lift"),
+    path("erasures/", include(_of_erasures)),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
     path("promotion/", include(_of_the_promotion)),

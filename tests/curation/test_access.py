@@ -20,12 +20,13 @@ def test_each_role_has_its_rights_and_no_others() -> None:
             "INVESTIGATE",
             "READ",
             "SEE_AUDIT",
+            "SEE_ERASURES",
             "SEE_INCIDENTS",
             "SEE_REACH",
             "SEE_RECALLS",
             "SEE_SETTINGS",
         ],
-        Role.ADMIN: ["ADMINISTER", "READ", "SEE_SETTINGS"],
+        Role.ADMIN: ["ADMINISTER", "READ", "SEE_ERASURES", "SEE_SETTINGS"],
     }
 
 

@@ -18,8 +18,10 @@ from curation.legal_holds import place_hold
 from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
 from episodes import lifecycle
 from episodes.enums import HoldKind, Role
+from episodes.erasure.request import request_erasure
+from episodes.erasure.run import run_erasures
 from episodes.members import add_member
-from episodes.models import App, Episode
+from episodes.models import App, Episode, Erasure
 from episodes.toolsets import declare_toolset
 from tests.curation.cast import make_member, make_user, sign_in
 from tests.curation.poisoned import make_containment, make_flag
@@ -77,6 +79,8 @@ def thing(name: str, app: App, episode: Episode) -> object:
             return make_lesson(app).id
         case "incident_id":
             return incident_of(app).id
+        case "erasure_id":
+            return erased(app).pk
         case "person_id":
             incident = incident_of(app)
             named = {"app": app, "incident": incident, "removed_at": None}
@@ -101,6 +105,15 @@ def thing(name: str, app: App, episode: Episode) -> object:
                 closed_at=None,
             )[0].id
     raise AssertionError(f"teach this test to make a {name}")
+
+
+def erased(app: App) -> Erasure:
+    """A verified one, which every address of an erasure can show."""
+    found = Erasure.objects.filter(app=app).first()
+    if found is None:
+        found = request_erasure(app=app, user_id="erased", actor=ACTOR)
+        run_erasures()
+    return found
 
 
 def incident_of(app: App) -> Incident:
