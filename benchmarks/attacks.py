@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks attacks")
     options.add_argument("--every", type=int, default=2, help="play one of so many tau sessions")
     options.add_argument("--only", choices=("clean", "inside", "claims", "verify"))
-    options.add_argument("--attack", help="play the attacks whose name has this")
+    options.add_argument("--attack", help="play what has this in its name")
     chosen = options.parse_args(arguments)
     usual = Path(os.environ.get("MEMORYADMIN_DATA_DIR", ROOT / "var"))
     folder = usual / "bench-attacks"
@@ -106,13 +106,9 @@ def run(*, every: int, only: str | None, named: str = "") -> None:
     tau = list(_tau())
     Random(7).shuffle(tau)  # the files are sorted by domain: later ones would ask for other things
     if only in (None, "clean"):
-        print("\n| clean sessions | played | held | by |\n| --- | ---: | ---: | --- |")
-        _report_clean("tau, tau2: by customer", tau)
-        _report_clean("tau, tau2: one subject", [body | {"user_id": VICTIM} for body in tau])
-        one = [body | {"user_id": VICTIM} for body in tau]
-        _report_clean("the same, all claimed, one a minute", one, timedelta(minutes=1), claims=True)
-        _report_clean("AgentDojo, not attacked", list(_dojo(attacked=False)))
-        _report_clean("ADK, recorded", list(_adk()))
+        _report_every_clean(tau, named)
+    if only == "clean":
+        return
     print(
         "\n| attack | measures | planted | held before their first recall | by |"
         " first for | among the hits of | searches |\n"
@@ -139,6 +135,21 @@ def run(*, every: int, only: str | None, named: str = "") -> None:
     if only in (None, "verify"):
         for name, (planted, gap) in attacks.items():
             _report(f"(c) {name}", mine, planted, gap, verify=True)
+
+
+def _report_every_clean(tau: list[Body], named: str) -> None:
+    one = [body | {"user_id": VICTIM} for body in tau]
+    minute = timedelta(minutes=1)
+    print("\n| clean sessions | played | held | by |\n| --- | ---: | ---: | --- |")
+    for name, bodies, every, claims in (
+        ("tau, tau2: by customer", tau, GAP, False),
+        ("tau, tau2: one subject", one, GAP, False),
+        ("tau, tau2: one subject, all claimed, one a minute", one, minute, True),
+        ("AgentDojo, not attacked", list(_dojo(attacked=False)), GAP, False),
+        ("ADK, recorded", list(_adk()), GAP, False),
+    ):
+        if named in name:
+            _report_clean(name, bodies, every, claims=claims)
 
 
 def _report_clean(
