@@ -39,7 +39,8 @@ def main() -> None:
     options.add_argument("--apps", type=int, default=50, help="how many share the rows")
     options.add_argument("--queries", type=int, default=300)
     options.add_argument("--port", type=int, default=8765)
-    options.add_argument("--only", choices=("search", "pages", "org"), help="measure this alone")
+    parts = ("search", "pages", "org", "retention")
+    options.add_argument("--only", choices=parts, help="measure this alone")
     options.add_argument("--keep", action="store_true", help="leave the data folder for a look")
     options.add_argument("--kept", action="store_true", help="measure a folder that was kept")
     chosen = options.parse_args()
@@ -73,10 +74,43 @@ def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}")
     with psycopg.connect(dsn, autocommit=True) as connection:
         print(f"PostgreSQL {connection.info.parameter_status('server_version')}")
-        if chosen.only != "org":
+        if chosen.only == "retention":
+            load_own(connection, apps, chosen, rows=rows)
+        elif chosen.only != "org":
             measure_own(dsn, connection, apps, chosen, rows=rows)
         if chosen.only in (None, "org"):
             measure_shared(connection, apps, chosen, rows=rows)
+        if chosen.only in (None, "retention"):
+            # last, because it deletes what the others measure
+            measure_sweep(dsn, apps, chosen, rows=rows)
+
+
+def load_own(
+    connection: psycopg.Connection[Any], apps: Apps, chosen: argparse.Namespace, *, rows: int
+) -> None:
+    from benchmarks import load, recall_log  # noqa: PLC0415
+    from benchmarks.corpus import Corpus  # noqa: PLC0415
+
+    if chosen.kept:
+        return
+    load.stage(connection)
+    corpus = Corpus(n_rows=rows, n_apps=len(apps))
+    seconds = load.load(connection, corpus, [app for app, _ in apps])
+    recalls, hits = recall_log.load_recalls(connection)
+    print(f"{rows:,} episodes loaded in {seconds:.0f} s, {recalls:,} recalls, {hits:,} hits")
+
+
+def measure_sweep(dsn: str, apps: Apps, chosen: argparse.Namespace, *, rows: int) -> None:
+    """What a sweep of most of the rows costs the searches beside it."""
+    from benchmarks import retention, search  # noqa: PLC0415
+    from benchmarks.corpus import Corpus  # noqa: PLC0415
+
+    retention.shorten([app for app, _ in apps])
+    questions = search.make_questions(Corpus(n_rows=rows, n_apps=len(apps)), apps, chosen.queries)
+    _print_table(
+        retention.HEAD,
+        retention.measure(dsn=os.environ.get("APP_DATABASE_URL", dsn), questions=questions),
+    )
 
 
 def measure_own(
@@ -88,15 +122,11 @@ def measure_own(
     rows: int,
 ) -> None:
     """Scope user, by statement and over HTTP, and the console's pages."""
-    from benchmarks import load, pages, recall_log, search  # noqa: PLC0415
+    from benchmarks import pages, search  # noqa: PLC0415
     from benchmarks.corpus import Corpus  # noqa: PLC0415
 
     corpus = Corpus(n_rows=rows, n_apps=len(apps))
-    if not chosen.kept:
-        load.stage(connection)
-        seconds = load.load(connection, corpus, [app for app, _ in apps])
-        recalls, hits = recall_log.load_recalls(connection)
-        print(f"{rows:,} episodes loaded in {seconds:.0f} s, {recalls:,} recalls, {hits:,} hits")
+    load_own(connection, apps, chosen, rows=rows)
     with search.serving(chosen.port):
         if chosen.only != "pages":
             _print_table(
