@@ -50,7 +50,6 @@ def stops(app: App) -> Iterator[Stop]:
     yield from _of_trust(app, home)
     yield from _of_incidents(app, f"{home}/incidents")
     yield Stop("holds", f"{home}/holds/")
-    yield Stop("hold-place", f"{home}/holds/place/")
     yield Stop("settings-retention-due", f"{home}/settings/retention/?due=now")
     yield from _of_promotion(app, f"{home}/promotion")
     yield Stop("apps", "/apps/")
