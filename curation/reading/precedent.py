@@ -27,7 +27,8 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class PrecedentPage:
     """`source` None: it is another app's, has expired, or was erased. `support` and `findings` are
-    of now, and only of what still waits. `org_episode` None: not published, or expired."""
+    of now, and only of what still waits. `org_episode` None: not published, or expired.
+    `origin_ended`: the app that offered it publishes it no more."""
 
     precedent: Precedent
     source: Episode | None
@@ -38,6 +39,7 @@ class PrecedentPage:
     predecessor: Precedent | None
     successor: Precedent | None
     offers: Sequence[Precedent]
+    origin_ended: bool
 
     @property
     def n_subjects(self) -> int:
@@ -83,6 +85,7 @@ def read_precedent(*, member: Member, precedent_id: UUID) -> PrecedentPage | Non
         )
         if found.org_episode_id
         else [],
+        origin_ended=_has_ended_there(found),
     )
 
 
@@ -100,6 +103,14 @@ def precedent_of(*, member: Member, head: Episode) -> Precedent | None:
 
 
 _NAMES = ("goal", "steps", "resolution", "lesson", "issue_type", "agent_id")
+
+
+def _has_ended_there(found: Precedent) -> bool:
+    """Whether the app that offered it publishes it no more."""
+    if found.offered_from is None or found.offered_from_app_id is None:
+        return False
+    origin = Precedent.objects.filter(app_id=found.offered_from_app_id, id=found.offered_from)
+    return not origin.filter(status=PrecedentStatus.APPROVED).exists()
 
 
 def _visible(member: Member, episode_id: UUID | None) -> Episode | None:

@@ -42,6 +42,8 @@ def propose(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
     form = ProposalForm(request.POST)
     if not form.is_valid():
         return _ask(request, episode, form, why="The form was cut on its way.", status=422)
+    if form.cleaned_data["supersedes"] and _predecessor(request, form) is None:
+        raise Http404
     try:
         made = propose_precedent(
             episode=episode,

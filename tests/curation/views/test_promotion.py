@@ -13,13 +13,21 @@ from django.test.utils import CaptureQueriesContext
 
 from curation.consolidation import consolidate
 from curation.models import Consolidation, Precedent
-from curation.promotion import edit_draft, propose_precedent
+from curation.promotion import (
+    approve_precedent,
+    edit_draft,
+    offer_precedent,
+    propose_precedent,
+    withdraw_precedent,
+)
 from episodes.enums import Role
 from episodes.members import add_member
 from episodes.models import App, Episode
 from tests.curation.cast import make_member, sign_in
 from tests.curation.promotion.scene import (
     ANNA,
+    BEN,
+    CARA,
     GOALS,
     SUBJECT,
     make_peers,
@@ -307,6 +315,27 @@ def test_a_successor_is_proposed_from_the_page(app: App, anna: Client) -> None:
     anna.post(url(app, "propose", made.source_episode_id), {"supersedes": str(made.id)})
 
     assert Precedent.objects.get(status="proposed").supersedes == made.id
+
+
+def test_a_successor_of_another_apps_precedent_is_not_proposed(app: App, anna: Client) -> None:
+    foreign = make_published(make_app("other-agent"))
+    source = make_source(app)
+
+    answer = anna.post(url(app, "propose", source.id), {"supersedes": str(foreign.id)})
+
+    assert (answer.status_code, Precedent.objects.filter(app=app).exists()) == (404, False)
+
+
+def test_what_its_own_app_has_taken_back_says_so_where_it_was_offered(app: App) -> None:
+    made, other = make_published(app), make_app("other-agent")
+    offer = offer_precedent(precedent=made, to=other, actor=BEN, seen=2)
+    offer = approve_precedent(precedent=offer, actor=CARA, seen=1)
+    reader = sign_in(make_member(other, Role.VIEWER))
+    assert "taken it back" not in Page(reader.get(url(other, offer.id))).text
+
+    withdraw_precedent(precedent=made, actor=ANNA, seen=2, reason="It was wrong.")
+
+    assert "taken it back" in Page(reader.get(url(other, offer.id))).text
 
 
 def test_an_offer_goes_to_an_app_that_one_belongs_to(app: App) -> None:
