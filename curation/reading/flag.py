@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.models import Containment, Flag
+from curation.models import Containment, Flag, Precedent, PrecedentStatus
 from curation.poison import Closure, read_closure
 from curation.reading.flags import goals_of
 from curation.reading.slices import Slice, read_slice, tie_of
@@ -26,13 +26,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class FlagPage:
-    """`head` and `goal` None: the episode has expired or was deleted."""
+    """`head` and `goal` None: the episode has expired or was deleted. `shared`: what was published
+    of it or of its reach, and is still given to everybody."""
 
     flag: Flag
     head: Episode | None
     goal: str | None
     closure: Closure
     containments: Sequence[Containment]
+    shared: Sequence[Precedent]
 
     @property
     def standing(self) -> list[Containment]:
@@ -78,16 +80,29 @@ def find_flag(*, member: Member, flag_id: UUID) -> Flag | None:
 
 
 def read_flag(*, member: Member, flag: Flag) -> FlagPage:
-    """Five queries, whatever was reached."""
+    """Six queries, whatever was reached."""
     head = Episode.objects.visible_to(member).filter(id=flag.episode_id).first()
     goals = goals_of(member=member, episode_ids=[head.id]) if head else {}
+    closure = read_closure(flag=flag)
     return FlagPage(
         flag=flag,
         head=head,
         goal=goals.get(flag.episode_id),
-        closure=read_closure(flag=flag),
+        closure=closure,
         containments=list(
             Containment.objects.filter(app_id=flag.app_id, flag=flag).order_by("-blocked_at", "-id")
+        ),
+        shared=list(
+            Precedent.objects.filter(
+                app_id=flag.app_id,
+                status=PrecedentStatus.APPROVED,
+                source_episode_id__in=[
+                    flag.episode_id,
+                    *(node.episode_id for node in closure.affected),
+                ],
+            )
+            .only("id", "goal")
+            .order_by("approved_at", "id")
         ),
     )
 

@@ -13,11 +13,13 @@ from django.test.utils import CaptureQueriesContext
 
 from curation.models import Containment, Flag
 from curation.poison import lift_closure, lift_flag
+from curation.promotion import withdraw_precedent
 from episodes.enums import Role
 from episodes.models import App, AuditEntry, Episode
 from memoryadmin.lib import clock, ids
 from tests.curation.cast import make_member, member_client, sign_in
 from tests.curation.poisoned import make_containment, make_flag, make_spread
+from tests.curation.promotion.scene import make_published, source_of
 from tests.curation.recalls import make_recall
 from tests.curation.views.page import Page
 from tests.episodes.recall_log import log_recall, spread
@@ -70,6 +72,20 @@ def test_an_episode_is_flagged_and_its_flag_shown(app: App, curator: Client) -> 
         ("flag.raised", "curator"),
         ("reach.read", "curator"),
     ]
+
+
+def test_what_was_shared_of_it_is_named(app: App, curator: Client) -> None:
+    """Flagging blocks the session; its copy is everybody's, and is withdrawn by itself."""
+    made = make_published(app)
+    flag = make_flag(app, source_of(made))
+    path = f"/apps/{app.name}/promotion/{made.id}/"
+
+    shown = Page(curator.get(url(app, f"{flag.id}/")))
+    assert "Shared with everybody, and not blocked by this" in shown.text
+    assert [one["href"] for one in shown.all("a") if one["href"] == path] == [path]
+
+    withdraw_precedent(precedent=made, actor=ACTOR, seen=2, reason="It gives orders.")
+    assert "Shared with everybody" not in Page(curator.get(url(app, f"{flag.id}/"))).text
 
 
 def test_where_it_was_seen_is_kept(app: App, curator: Client) -> None:
