@@ -455,11 +455,7 @@ def test_a_hostile_trace_makes_no_element(app: App, compliance: Client) -> None:
         session_id="<i>s</i>",
     )
     incident = make_incident(
-        app,
-        source_kind="session",
-        source_id="<i>s</i>",
-        title=nasty,
-        description=nasty,
+        app, source_kind="session", source_id="<i>s</i>", title=nasty, description=nasty
     )
     add_note(incident=incident, text=nasty, actor=ACTOR)
     link_target(incident=incident, kind="session", target_id="run-hostile", actor=ACTOR)
