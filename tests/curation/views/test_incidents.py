@@ -11,9 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.incident_hooks import signing_secret
 from curation.incidents import add_note, assign_person, change_state, link_target
-from curation.models import Incident, IncidentLink, IncidentNotice, IncidentPerson
+from curation.models import Incident, IncidentLink, IncidentPerson
 from episodes import lifecycle
 from episodes.enums import Role
 from episodes.lifecycle import Statement
@@ -472,27 +471,3 @@ def test_a_hostile_trace_makes_no_element(app: App, compliance: Client) -> None:
         assert "\u202e" not in page.source
         for link in page.all("a"):
             assert re.match(r"(/|#|\?)(?!/)", link["href"]), link
-
-
-def test_the_owner_is_told_where_an_admin_said(
-    app: App, compliance: Client, incident: Incident
-) -> None:
-    admin = member_client(app, Role.ADMIN)
-    settings = f"/apps/{app.name}/settings/incidents/"
-    url = "https://owner.example.org/incidents"
-
-    none = send(compliance, app, f"{incident.id}/tell/")
-    refused = [admin.post(settings, {"url": one, "seen": ""}) for one in ("ftp://x", "x" * 501)]
-    saved = admin.post(settings, {"url": url, "seen": ""})
-    late = admin.post(settings, {"url": f"{url}/2", "seen": ""})
-    asked = [send(compliance, app, f"{incident.id}/tell/").status for _ in range(2)]
-
-    assert none.status == 302
-    assert [one.status_code for one in refused] == [422, 422]
-    assert (saved.status_code, late.status_code, asked) == (302, 409, [302, 302])
-    assert IncidentNotice.objects.filter(incident=incident).count() == 1
-    assert "Asked " in read(compliance, app, f"{incident.id}/forwards/").text
-    assert url in Page(compliance.get(settings)).text
-    assert signing_secret(app) not in Page(compliance.get(settings)).source
-    assert signing_secret(app) in Page(admin.get(settings)).source
-    assert compliance.post(settings, {"url": "", "seen": url}).status_code == 403
