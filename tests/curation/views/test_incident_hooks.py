@@ -13,10 +13,13 @@ from tests.curation.recalls import make_recall
 from tests.curation.test_incidents import make_incident
 from tests.curation.views.page import Page
 from tests.curation.views.test_incidents import read, send
+from tests.factories import make_episode
 
 
 def test_the_owner_is_told_where_an_admin_said(app: App, compliance: Client) -> None:
+    make_episode(app, session_id="run-1", embedded=True)
     make_recall(app, session_id="run-2")
+    make_episode(app, session_id="run-2", outcome="failure")
     incident: Incident = make_incident(app, source_kind="session", source_id="run-2")
     admin = member_client(app, Role.ADMIN)
     settings = f"/apps/{app.name}/settings/incidents/"
