@@ -53,6 +53,8 @@ class Block(models.Model):
             one_of("kind", BlockKind, "episodes_block_kind"),
         ]
         indexes = [
+            # Erasure: a subject's rows, and those that are nobody's.
+            models.Index(fields=["app", "user_id"], name="block_of_user"),
             # The blocks of an episode (recall_state, its page) and "blocked as of a date".
             models.Index(fields=["app", "episode", "opened_at"], name="block_of_episode"),
             # Lifting a change: all its open rows.

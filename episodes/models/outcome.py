@@ -66,6 +66,8 @@ class OutcomeEntry(models.Model):
             ),
         ]
         indexes = [
+            # Erasure: a subject's rows, and those that are nobody's.
+            models.Index(fields=["app", "user_id"], name="outcomeentry_of_user"),
             # The console: what one person decided lately, and may take back.
             models.Index(
                 F("app"),

@@ -105,6 +105,8 @@ class EpisodeRevision(models.Model):
             ),
             # Queue and promotion: who did the same procedure.
             models.Index(fields=["app", "procedure_key"], name="revision_procedure"),
+            # Erasure: a subject's rows, and those that are nobody's.
+            models.Index(fields=["app", "user_id"], name="revision_of_user"),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only(), belongs_to_its_head()]
 

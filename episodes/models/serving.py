@@ -36,6 +36,8 @@ class Serving(models.Model):
             ),
         ]
         indexes = [
+            # Erasure: a subject's rows, and those that are nobody's.
+            models.Index(fields=["app", "user_id"], name="serving_of_user"),
             # The revision served at a moment.
             models.Index(fields=["app", "episode", "served_from"], name="serving_of_episode"),
         ]

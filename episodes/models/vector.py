@@ -121,6 +121,8 @@ class PendingEmbedding(models.Model):
 
     class Meta:
         indexes = [
+            # Erasure: a subject's rows, and those that are nobody's.
+            models.Index(fields=["app", "user_id"], name="pendingembedding_of_user"),
             # embed_due: what is due, oldest first.
             models.Index(fields=["next_attempt_at"], name="pendingembedding_due"),
             # readyz: how long the oldest has waited.

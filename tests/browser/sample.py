@@ -22,6 +22,7 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
+from tests.browser.erasures import make_erasures
 from tests.browser.incidents import make_incidents
 from tests.browser.promotions import make_promotions
 from tests.browser.sample_poison import make_poison
@@ -121,6 +122,7 @@ def _make(episodes: int, now: datetime) -> Sample:
     make_incidents(app, now)
     make_promotions(app, now)
     make_trust(app, now)
+    make_erasures(app, now)
     return Sample(app, now)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from curation.models import Containment, Flag
 from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
+from tests.browser.erasures import erasures_of
 from tests.browser.incidents import looked_into
 from tests.browser.promotions import lesson_of, precedent_of
 
@@ -52,6 +53,7 @@ def stops(app: App) -> Iterator[Stop]:
     yield Stop("holds", f"{home}/holds/")
     yield Stop("settings-retention-due", f"{home}/settings/retention/?due=now")
     yield from _of_promotion(app, f"{home}/promotion")
+    yield from _of_erasures(app, f"{home}/erasures")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
@@ -120,6 +122,15 @@ def _of_trust(app: App, home: str) -> Iterator[Stop]:
         yield Stop(f"queue-{name}-item", f"{home}/queue/{found.id}/")
     deepest = Episode.objects.filter(app=app).order_by("-generation_depth", "id")[0]
     yield Stop("episode-built-on", f"{home}/episodes/{deepest.id}/")
+
+
+def _of_erasures(app: App, home: str) -> Iterator[Stop]:
+    yield Stop("erasures", f"{home}/")
+    yield Stop("erasure-readmit", f"{home}/readmit/")
+    for status, found in erasures_of(app).items():
+        yield Stop(f"erasure-{status}", f"{home}/{found.pk}/")
+        if status == "verified":
+            yield Stop("erasure-certificate", f"{home}/{found.pk}/certificate/")
 
 
 def _of_incidents(app: App, home: str) -> Iterator[Stop]:
