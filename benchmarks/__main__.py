@@ -39,7 +39,7 @@ def main() -> None:
     options.add_argument("--apps", type=int, default=50, help="how many share the rows")
     options.add_argument("--queries", type=int, default=300)
     options.add_argument("--port", type=int, default=8765)
-    parts = ("search", "pages", "org", "retention")
+    parts = ("search", "pages", "org", "reach", "retention")
     options.add_argument("--only", choices=parts, help="measure this alone")
     options.add_argument("--keep", action="store_true", help="leave the data folder for a look")
     options.add_argument("--kept", action="store_true", help="measure a folder that was kept")
@@ -74,9 +74,11 @@ def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}")
     with psycopg.connect(dsn, autocommit=True) as connection:
         print(f"PostgreSQL {connection.info.parameter_status('server_version')}")
+        if chosen.only in (None, "reach"):
+            measure_poison(connection)
         if chosen.only == "retention":
             load_own(connection, apps, chosen, rows=rows)
-        elif chosen.only != "org":
+        elif chosen.only not in ("org", "reach"):
             measure_own(dsn, connection, apps, chosen, rows=rows)
         if chosen.only in (None, "org"):
             measure_shared(connection, apps, chosen, rows=rows)
@@ -142,6 +144,13 @@ def measure_own(
                 ("console, the largest app", "p50 ms", "p95 ms", "CPU p50", "CPU p95", "kB"),
                 pages.measure_pages(port=chosen.port),
             )
+
+
+def measure_poison(connection: psycopg.Connection[Any]) -> None:
+    """How far an episode reached, out of a log of 100,000 recalls, and its closure."""
+    from benchmarks import reach  # noqa: PLC0415
+
+    _print_table(reach.HEAD, list(reach.measure_reach(connection)))
 
 
 def measure_shared(

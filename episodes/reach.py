@@ -116,9 +116,11 @@ def read_reach(
     """
     if cutoffs is None:
         cutoffs = App.objects.get(pk=app_id).cutoffs
+    distinct = list(dict.fromkeys(roots))
     values: dict[str, Any] = {
         "app": app_id,
-        "roots": list(dict.fromkeys(roots)),
+        "roots": distinct,
+        "n": len(distinct),
         "max_depth": max_depth,
         "until": until or "infinity",
         **cutoffs.parameters(),
@@ -171,103 +173,109 @@ def _session(row: Mapping[str, Any]) -> ReachedSession:
     )
 
 
-# A wave's arrays are brought together by grouping, which is hashed whatever the planner expects of
-# arrays whose length it does not know; an anti join of two of them may be done row by row.
-# An aggregate stands in a lateral subquery, because a recursive term itself may hold none.
+# A row of `wave` holds a whole wave in arrays: which episodes it reached, and what had been given of
+# the wave before. The planner expects a handful of rows of an array, and would join two of them row
+# by row (100,000 recalls took more than ten minutes): so arrays are brought together by grouping
+# alone, and joined with tables only, by index. Each hit is read once.
+# Aggregates stand in lateral subqueries, because a recursive term itself may hold none.
 _STATEMENT = f"""
-WITH RECURSIVE wave (depth, ids, since, seen, seen_since) AS (
-    SELECT 0, %(roots)s::uuid[],
-        array_fill('-infinity'::timestamptz, ARRAY[cardinality(%(roots)s::uuid[])]),
-        %(roots)s::uuid[],
-        array_fill('-infinity'::timestamptz, ARRAY[cardinality(%(roots)s::uuid[])])
+WITH RECURSIVE wave (depth, ids, since, via, seen, seen_since, parents, recalls, times, ranks,
+        served, revisions, outcomes, sources, users, sessions) AS (
+    SELECT 0, %(roots)s::uuid[], array_fill('-infinity'::timestamptz, ARRAY[%(n)s]),
+        array_fill(''::text, ARRAY[%(n)s]), %(roots)s::uuid[],
+        array_fill('-infinity'::timestamptz, ARRAY[%(n)s]), ARRAY[]::uuid[], ARRAY[]::uuid[],
+        ARRAY[]::timestamptz[], ARRAY[]::int[], ARRAY[]::boolean[], ARRAY[]::int[], ARRAY[]::text[], ARRAY[]::text[],
+        ARRAY[]::text[], ARRAY[]::text[]
     UNION ALL
-    SELECT w.depth + 1, n.ids, n.since, w.seen || n.ids, w.seen_since || n.since
+    SELECT w.depth + 1, n.ids, n.since, n.via, w.seen || n.ids, w.seen_since || n.since, g.*
     FROM wave w CROSS JOIN LATERAL (
-        SELECT array_agg(id) AS ids, array_agg(since) AS since
-        FROM (
-            SELECT id, min(since) AS since FROM (
-                SELECT e.id, h.recalled_at AS since, NULL::timestamptz AS known
-                FROM unnest(w.ids, w.since) AS p (id, since)
-                JOIN episodes_recallhit h ON h.app_id = %(app)s AND h.episode_id = p.id
-                    AND h.served AND h.recalled_at >= p.since
-                    AND h.recalled_at <= %(until)s::timestamptz
-                JOIN episodes_recall r ON r.app_id = %(app)s AND r.recalled_at = h.recalled_at
-                    AND r.id = h.recall_id
+        SELECT array_agg(p.id) AS parents, array_agg(h.recall_id) AS recalls,
+            array_agg(h.recalled_at) AS times, array_agg(h.rank::int) AS ranks,
+            array_agg(h.served) AS served, array_agg(h.revision) AS revisions,
+            array_agg(h.outcome::text) AS outcomes, array_agg(h.outcome_source::text) AS sources,
+            array_agg(r.user_id::text) AS users, array_agg(r.session_id::text) AS sessions
+        FROM unnest(w.ids, w.since) AS p (id, since)
+        JOIN episodes_recallhit h ON h.app_id = %(app)s AND h.episode_id = p.id
+            AND h.recalled_at >= p.since AND h.recalled_at <= %(until)s::timestamptz
+        JOIN episodes_recall r ON r.app_id = %(app)s AND r.recalled_at = h.recalled_at
+            AND r.id = h.recall_id
+    ) g CROSS JOIN LATERAL (
+        SELECT array_agg(id) AS ids, array_agg(since) AS since, array_agg(via) AS via FROM (
+            SELECT id, min(since) AS since, min(via) AS via FROM (
+                SELECT e.id, ran.first_at AS since, NULL::timestamptz AS known,
+                    (SELECT string_agg(DISTINCT parent::text, ' ')
+                     FROM unnest(ran.parents, ran.times) AS told (parent, at)
+                     WHERE e.state = 'open'
+                        OR at <= greatest(e.completed_at, e.last_activity_at)) AS via
+                FROM (
+                    SELECT user_id, session_id, min(at) AS first_at, array_agg(parent) AS parents,
+                        array_agg(at) AS times
+                    FROM unnest(g.parents, g.times, g.served, g.users, g.sessions)
+                        AS told (parent, at, was_served, user_id, session_id)
+                    WHERE was_served AND session_id IS NOT NULL GROUP BY user_id, session_id
+                ) ran
                 JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
-                    AND e.user_id = r.user_id AND e.session_id = r.session_id
+                    AND e.user_id = ran.user_id AND e.session_id = ran.session_id
                     AND e.received_at <= %(until)s::timestamptz
                     AND (e.state = 'open'
-                        OR h.recalled_at <= greatest(e.completed_at, e.last_activity_at))
+                        OR ran.first_at <= greatest(e.completed_at, e.last_activity_at))
                 UNION ALL
-                SELECT known.id, NULL, known.since
+                SELECT id, NULL, since, NULL
                 FROM unnest(w.seen, w.seen_since) AS known (id, since)
             ) met
             GROUP BY id HAVING min(since) < coalesce(min(known), 'infinity')
         ) earlier
     ) n
-    WHERE w.depth < %(max_depth)s AND n.ids IS NOT NULL
-), reached AS MATERIALIZED (
-    SELECT p.id, min(w.depth) AS depth, min(p.since) AS since
-    FROM wave w CROSS JOIN LATERAL unnest(w.ids, w.since) AS p (id, since) GROUP BY p.id
+    WHERE w.depth < %(max_depth)s AND g.parents IS NOT NULL
 ), given AS MATERIALIZED (
-    SELECT p.id AS parent, p.depth, h.recall_id, h.recalled_at, h.rank, h.served, h.revision,
-        h.outcome, h.outcome_source, r.user_id, r.session_id
-    FROM reached p
-    JOIN episodes_recallhit h ON h.app_id = %(app)s AND h.episode_id = p.id
-        AND h.recalled_at >= p.since AND h.recalled_at <= %(until)s::timestamptz
-    JOIN episodes_recall r ON r.app_id = %(app)s AND r.recalled_at = h.recalled_at
-        AND r.id = h.recall_id
-    WHERE p.depth < %(max_depth)s
-), session AS MATERIALIZED (
-    SELECT user_id, session_id, min(depth) + 1 AS depth, count(DISTINCT recall_id) AS recalls,
+    SELECT w.depth, parent, recall_id, recalled_at, rank, was_served, revision, outcome,
+        outcome_source, user_id, session_id
+    FROM wave w CROSS JOIN LATERAL unnest(w.parents, w.recalls, w.times, w.ranks, w.served,
+        w.revisions, w.outcomes, w.sources, w.users, w.sessions) AS told (parent, recall_id,
+        recalled_at, rank, was_served, revision, outcome, outcome_source, user_id, session_id)
+), counted AS MATERIALIZED (
+    SELECT id, min(depth) AS depth, min(since) AS since,
+        (array_agg(via ORDER BY depth))[1] AS via, count(DISTINCT recall_id) AS n
+    FROM (
+        SELECT p.id, w.depth, p.since, p.via, NULL::uuid AS recall_id
+        FROM wave w CROSS JOIN LATERAL unnest(w.ids, w.since, w.via) AS p (id, since, via)
+        UNION ALL
+        SELECT parent, NULL, NULL, NULL, recall_id FROM given WHERE was_served
+    ) each GROUP BY id
+), session AS (
+    SELECT user_id, session_id, min(depth) AS depth, count(DISTINCT recall_id) AS recalls,
         min(recalled_at) AS recalled_at,
         (array_agg(parent ORDER BY depth, recalled_at, rank))[1] AS parent,
         (array_agg(revision ORDER BY depth, recalled_at, rank))[1] AS revision,
         (array_agg(rank ORDER BY depth, recalled_at, rank))[1] AS rank,
         (array_agg(outcome ORDER BY depth, recalled_at, rank))[1] AS outcome,
         (array_agg(outcome_source ORDER BY depth, recalled_at, rank))[1] AS outcome_source
-    FROM given WHERE served GROUP BY user_id, session_id
-), written AS MATERIALIZED (
-    SELECT s.user_id, s.session_id, e.id, e.outcome, e.outcome_source, e.received_at,
-        CASE WHEN e.state = 'open' THEN 'infinity'
-            ELSE greatest(e.completed_at, e.last_activity_at) END AS ended_at,
-        coalesce({unexpired("e")}, true) AS is_there
-    FROM session s JOIN episodes_episode e ON e.app_id = %(app)s AND e.scope = 'user'
-        AND e.user_id = s.user_id AND e.session_id = s.session_id
-        AND e.received_at <= %(until)s::timestamptz
-), ended AS MATERIALIZED (
-    SELECT user_id, session_id, array_agg(id ORDER BY received_at, id) AS ids,
-        array_agg(outcome ORDER BY received_at, id) AS outcomes,
-        array_agg(outcome_source ORDER BY received_at, id) AS sources
-    FROM written WHERE is_there GROUP BY user_id, session_id
-), nearest AS MATERIALIZED (
-    SELECT c.id, array_agg(DISTINCT g.parent) AS via
-    FROM given g
-    JOIN written w ON w.user_id = g.user_id AND w.session_id = g.session_id
-        AND g.recalled_at <= w.ended_at
-    JOIN reached c ON c.id = w.id AND c.depth = g.depth + 1
-    WHERE g.served GROUP BY c.id
-), times AS MATERIALIZED (
-    SELECT parent, count(*) FILTER (WHERE served) AS n FROM given GROUP BY parent
+    FROM given WHERE was_served GROUP BY user_id, session_id
 )
-SELECT 'episode' AS kind, p.depth, p.id, v.via AS ids, nullif(p.since, '-infinity') AS at,
-    coalesce(t.n, 0) AS n, e.id IS NOT NULL AS is_there, e.scope, e.user_id, e.session_id,
-    e.outcome, e.outcome_source, e.recall_state, e.completed_at, NULL::int AS revision,
-    NULL::int AS rank, NULL::text[] AS outcomes, NULL::text[] AS sources
-FROM reached p
-LEFT JOIN nearest v ON v.id = p.id
-LEFT JOIN times t ON t.parent = p.id
+SELECT 'episode' AS kind, p.depth, p.id, string_to_array(p.via, ' ')::uuid[] AS ids,
+    nullif(p.since, '-infinity') AS at, p.n, e.id IS NOT NULL AS is_there, e.scope, e.user_id,
+    e.session_id, e.outcome, e.outcome_source, e.recall_state, e.completed_at,
+    NULL::int AS revision, NULL::int AS rank, NULL::text[] AS outcomes, NULL::text[] AS sources
+FROM counted p
 LEFT JOIN episodes_episode e ON e.app_id = %(app)s AND e.id = p.id
     AND coalesce({unexpired("e")}, true)
 UNION ALL
-SELECT 'session', s.depth, s.parent, coalesce(d.ids, '{{}}'), s.recalled_at, s.recalls, true, NULL,
+SELECT 'session', s.depth, s.parent, coalesce(d.ids, ARRAY[]::uuid[]), s.recalled_at, s.recalls, true, NULL,
     s.user_id, s.session_id, s.outcome, s.outcome_source, NULL, NULL, s.revision, s.rank,
-    coalesce(d.outcomes, '{{}}'), coalesce(d.sources, '{{}}')
-FROM session s LEFT JOIN ended d ON d.user_id = s.user_id AND d.session_id = s.session_id
+    coalesce(d.outcomes, ARRAY[]::text[]), coalesce(d.sources, ARRAY[]::text[])
+FROM session s LEFT JOIN LATERAL (
+    SELECT array_agg(e.id ORDER BY e.received_at, e.id) AS ids,
+        array_agg(e.outcome::text ORDER BY e.received_at, e.id) AS outcomes,
+        array_agg(e.outcome_source::text ORDER BY e.received_at, e.id) AS sources
+    FROM episodes_episode e
+    WHERE e.app_id = %(app)s AND e.scope = 'user' AND e.user_id = s.user_id
+        AND e.session_id = s.session_id AND e.received_at <= %(until)s::timestamptz
+        AND coalesce({unexpired("e")}, true)
+) d ON true
 UNION ALL
 SELECT 'counts', 0, NULL, NULL, NULL,
-    (SELECT count(DISTINCT recall_id) FROM given WHERE NOT served),
-    EXISTS (SELECT FROM reached p JOIN episodes_recallhit h ON h.app_id = %(app)s
+    (SELECT count(DISTINCT recall_id) FROM given WHERE NOT was_served),
+    EXISTS (SELECT FROM counted p JOIN episodes_recallhit h ON h.app_id = %(app)s
         AND h.episode_id = p.id AND h.served AND h.recalled_at >= p.since
         AND h.recalled_at <= %(until)s::timestamptz
         WHERE p.depth = %(max_depth)s),
