@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from episodes.api.views.docs import DocsView
-from episodes.api.views.episodes import EpisodeView
+from episodes.api.views.episodes import EpisodeRecallsView, EpisodeView
 from episodes.api.views.erasures import ErasuresView, ErasureView, UserView
 from episodes.api.views.feedback import FeedbackView
 from episodes.api.views.missing import MissingView
@@ -30,6 +30,9 @@ urlpatterns = [
     # an id may have slashes
     path("users/<path:user_id>", UserView.as_view(), name="user"),
     path("episodes/<uuid:episode_id>", EpisodeView.as_view(), name="episode"),
+    path(
+        "episodes/<uuid:episode_id>/recalls", EpisodeRecallsView.as_view(), name="episode-recalls"
+    ),
     path("stats", StatsView.as_view(), name="stats"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),

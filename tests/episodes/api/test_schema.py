@@ -21,6 +21,7 @@ OPERATIONS = {
     ("get", "/api/v1/erasures/{erasure_id}"),
     ("delete", "/api/v1/users/{user_id}"),
     ("get", "/api/v1/episodes/{episode_id}"),
+    ("get", "/api/v1/episodes/{episode_id}/recalls"),
     ("get", "/api/v1/stats"),
 }
 
