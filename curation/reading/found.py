@@ -6,13 +6,14 @@ from uuid import UUID
 
 from django.db import models
 
-from curation.models import FoundIn, Incident
+from curation.models import Alarm, FoundIn, Incident
 from curation.poison import Found
 from episodes.models import Member, Recall
 
 _PLACES: dict[FoundIn, type[models.Model]] = {
     FoundIn.RECALL: Recall,
     FoundIn.INCIDENT: Incident,
+    FoundIn.ALARM: Alarm,
 }
 
 
