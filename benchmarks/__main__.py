@@ -74,8 +74,6 @@ def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}")
     with psycopg.connect(dsn, autocommit=True) as connection:
         print(f"PostgreSQL {connection.info.parameter_status('server_version')}")
-        if chosen.only in (None, "reach"):
-            measure_poison(connection)
         if chosen.only == "retention":
             load_own(connection, apps, chosen, rows=rows)
         elif chosen.only not in ("org", "reach"):
@@ -83,8 +81,11 @@ def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
         if chosen.only in (None, "org"):
             measure_shared(connection, apps, chosen, rows=rows)
         if chosen.only in (None, "retention"):
-            # last, because it deletes what the others measure
+            # after the others, because it deletes what they measure
             measure_sweep(dsn, apps, chosen, rows=rows)
+        if chosen.only in (None, "reach"):
+            # an app of its own, larger than what the console's pages were measured on
+            measure_poison(connection)
 
 
 def load_own(

@@ -63,7 +63,7 @@ WHERE c.app_id = %(app)s AND c.user_id = %(user)s AND (k = 1 OR ran.issue_type <
 
 def measure_reach(connection: psycopg.Connection[object]) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table. The store's own app for it is made here."""
-    app = create_app(name="bench-reach", actor=ACTOR)
+    app = create_app(name=f"bench-reach-{App.objects.count()}", actor=ACTOR)
     deep = _spread(connection, app, "deep", [1] + [SIZE] * GENERATIONS, each=RECALLS_EACH)
     wide = _spread(connection, app, "wide", [1, WIDE], each=1)
     for name, root in (("to depth 5", deep), ("of 5,000 sessions", wide)):
