@@ -116,6 +116,8 @@ def record_each(
                 canonical=canonical,
             )
         )
+    if not entries:
+        return []
     for entry, place in zip(entries, link([entry_digest(entry) for entry in entries]), strict=True):
         entry.lane, entry.number, entry.chain = place.lane, place.number, place.chain
     AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
