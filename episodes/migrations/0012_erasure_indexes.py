@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0012_export"),
+        ("episodes", "0011_row_security"),
     ]
 
     operations = [

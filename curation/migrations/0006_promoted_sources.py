@@ -7,7 +7,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("curation", "0006_access"), ("episodes", "0009_retention")]
+    dependencies = [("curation", "0005_consolidation"), ("episodes", "0009_retention")]
     operations = [
         migrations.RunSQL(
             sql="""

@@ -1,8 +1,0 @@
-from __future__ import annotations
-
-from django.db import migrations
-
-
-class Migration(migrations.Migration):
-    dependencies = [("curation", "0005_consolidation")]
-    operations = []
