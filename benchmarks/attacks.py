@@ -4,7 +4,7 @@ Real sessions (tau-bench, tau2-bench, AgentDojo, recorded ADK runs) are played o
 searches with its first wish and is written afterwards. After the first part an attacker plants;
 the rest of the sessions show what the planted episodes take. Each attack is played with the measures
 (shadow recall and the burst rule, at their defaults) and without. The screen of
-instruction-like text holds in both. `promotion`, the third way in, needs an app that shares.
+instruction-like text holds in both. `promotion`, the third way in, is promotion_attacks.py.
 
 No threshold was chosen by these files.
 """
@@ -79,7 +79,7 @@ class Score:
 def main(arguments: Sequence[str]) -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks attacks")
     options.add_argument("--every", type=int, default=2, help="play one of so many tau sessions")
-    options.add_argument("--only", choices=("clean", "inside", "claims", "verify"))
+    options.add_argument("--only", choices=("clean", "inside", "claims", "verify", "promotion"))
     options.add_argument("--attack", help="play what has this in its name")
     chosen = options.parse_args(arguments)
     usual = Path(os.environ.get("MEMORYADMIN_DATA_DIR", ROOT / "var"))
@@ -102,12 +102,16 @@ def run(*, every: int, only: str | None, named: str = "") -> None:
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
 
+    from benchmarks import promotion_attacks  # noqa: PLC0415
+
     call_command("migrate", verbosity=0)
     tau = list(_tau())
     Random(7).shuffle(tau)  # the files are sorted by domain: later ones would ask for other things
     if only in (None, "clean"):
         _report_every_clean(tau, named)
-    if only == "clean":
+    if only in (None, "promotion"):
+        promotion_attacks.report(tau[::every], named)
+    if only in ("clean", "promotion"):
         return
     print(
         "\n| attack | measures | planted | held before their first recall | by |"
@@ -174,13 +178,13 @@ def _report(
         by = ", ".join(f"{reason} {n}" for reason, n in sorted(score.held.items())) or "none"
         print(
             f"| {name} | {'on' if measures else 'off'} | {score.planted} | {score.held_in_time}"
-            f" | {by} | {_share(score.taken, score.searches)} | {_share(score.any, score.searches)}"
+            f" | {by} | {share(score.taken, score.searches)} | {share(score.any, score.searches)}"
             f" | {score.searches} |",
             flush=True,
         )
 
 
-def _share(part: int, of: int) -> str:
+def share(part: int, of: int) -> str:
     return f"{part / of:.0%}" if of else "none"
 
 
@@ -272,7 +276,7 @@ def play(
                 if "episode_id" in answer:
                     written[answer["episode_id"]] = answer["status"]
                 world.settle()
-    _count(world, score, written)
+    count_held(world, score, written)
     return score
 
 
@@ -292,7 +296,7 @@ def _plant(
     return at
 
 
-def _count(world: World, score: Score, written: dict[str, str]) -> None:
+def count_held(world: World, score: Score, written: dict[str, str]) -> None:
     """Held in time: before its first recall, whatever a person would do about it later."""
     from django.db.models import Min  # noqa: PLC0415
 
