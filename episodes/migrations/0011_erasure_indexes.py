@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0011_row_security"),
+        ("episodes", "0010_erasure"),
     ]
 
     operations = [

@@ -1,8 +1,0 @@
-from __future__ import annotations
-
-from django.db import migrations
-
-
-class Migration(migrations.Migration):
-    dependencies = [("episodes", "0010_erasure")]
-    operations = []
