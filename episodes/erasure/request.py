@@ -60,6 +60,9 @@ def request_erasure(
     of_subject = Erasure.objects.filter(app=app, subject_hash=hashed)
     running = of_subject.filter(status__in=UNFINISHED).first()
     if running is not None:
+        if running.status == ErasureStatus.ON_HOLD:  # the hold may have ended since
+            Erasure.objects.filter(pk=running.pk).update(next_attempt_at=clock.now())
+            delay_on_commit(tasks.run_erasures)
         return running
     Tombstone.objects.get_or_create(
         app=app, subject_hash=hashed, readmitted_at=None, defaults={"key_id": key_id()}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.apps import apps
 from django.db import models
 from django.test.utils import isolate_apps
 
 from episodes.erasure.check import read_tables
 from memoryadmin.lib import erasable
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_every_column_is_registered() -> None:
@@ -61,3 +65,27 @@ def test_children_go_before_heads() -> None:
 
     assert places == sorted(places)
     assert erasable.stores()[0].place == erasable.Place.DERIVED
+
+
+def test_who_may_delete_where_nothing_is_deleted() -> None:
+    """A list to be read when it grows: whoever takes the eraser's rights must be an erasure, or the
+    end of a retention."""
+    sources = [
+        path
+        for app in ("memoryadmin", "episodes", "curation")
+        for path in (ROOT / app).rglob("*.py")
+    ]
+    texts = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in sources
+        if "migrations" not in path.parts
+    }
+
+    assert {name for name, text in texts.items() if "with as_eraser()" in text} == {
+        "episodes/erasure/run.py",
+        "episodes/retention/sweep.py",
+    }
+    assert {name for name, text in texts.items() if "memoryadmin.erasing'" in text} == {
+        "memoryadmin/lib/constraints.py",
+        "memoryadmin/lib/erasable.py",
+    }

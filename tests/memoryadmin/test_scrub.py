@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,13 @@ with connection.cursor() as cursor:
         except DatabaseError:
             pass
 """.replace("SUBJECT", SUBJECT).replace("WORD", WORD)
+
+COUNT = """
+import json
+from collections import Counter
+from episodes.models import Erasure
+print(json.dumps(sum((Counter(one.counts) for one in Erasure.objects.all()), Counter())))
+"""
 
 
 @pytest.fixture
@@ -104,3 +113,31 @@ def test_nothing_is_in_the_files_of_the_stopped_server(folder: Path) -> None:
     assert any("/base/" in name for name in holding(folder, "kept-by-others"))
     assert "no erasure waits" in manage(folder, "scrub")
     assert "the audit is whole" in manage(folder, "verify_audit")
+
+
+def test_a_command_that_is_killed_goes_on_where_it_was(folder: Path) -> None:
+    manage(folder, "migrate")
+    manage(folder, "shell", "--no-imports", "-c", WRITE)
+    drawn = random.Random(9)  # noqa: S311 - any moments will do
+
+    for _ in range(4):
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "erase_user", "--all-apps", SUBJECT],
+            cwd=ROOT,
+            env=environment(folder),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(drawn.uniform(1.5, 5.0))
+        process.kill()
+        process.wait()
+    # a killed one's lease runs out after two minutes
+    told: Any = json.loads(manage(folder, "erase_user", "--all-apps", SUBJECT, "--json"))
+
+    assert (told["status"], told["found"]) == ("verified", {})
+    # one that was verified before its kill was followed by another, which found nothing
+    counted: Any = json.loads(manage(folder, "shell", "--no-imports", "-c", COUNT))
+    for store in ("episodes", "revisions", "outcomes", "servings", "vectors"):
+        assert counted[store] == 300
+    assert "the audit is whole" in manage(folder, "verify_audit")
+    assert any("/base/" in name for name in holding(folder, "kept-by-others"))

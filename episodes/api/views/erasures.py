@@ -91,7 +91,9 @@ class ErasureView(ApiView):
 
 
 def _requested(request: Request, *, user_id: str, reason: str) -> HttpResponse:
-    hashed = subject_hash(app_id=access_of(request).caller.app_id, user_id=user_id)
+    app_id = access_of(request).caller.app_id
+    # what is kept of the request outlives the subject: a keyed hash, and no digest of its id
+    asked = subject_hash(app_id=app_id, user_id=f"{user_id}\0{reason}").hex()
 
     def work() -> tuple[int, dict[str, Any]]:
         erasure = request_erasure(
@@ -99,5 +101,4 @@ def _requested(request: Request, *, user_id: str, reason: str) -> HttpResponse:
         )
         return 202, {"erasure_id": erasure.pk, "status": erasure.status}
 
-    # what is kept of the request outlives the subject: the keyed hash, and no digest of its id
-    return once(request, work, known_as=["erasure", hashed.hex(), bool(reason)])
+    return once(request, work, known_as=["erasure", asked])
