@@ -103,8 +103,8 @@ def test_the_tab_key_alone_reaches_everything(console: Console, browser: Browser
         for stop in console.stops:
             page.goto(console.address + stop.path)
             page.evaluate(WATCHED)
-            dates = page.locator("input[type=date]").count()  # day, month, year and calendar
-            for _ in range(page.evaluate(f"({TO_REACH})().length") + 3 * dates + 2):
+            dates = page.locator("input[type^=date]").count()  # day, month, year, time and calendar
+            for _ in range(page.evaluate(f"({TO_REACH})().length") + 5 * dates + 2):
                 page.keyboard.press("Tab")
             missed[stop.name] = page.evaluate(MISSED)
 

@@ -56,7 +56,8 @@ class Agent:
 
     def search(self) -> list[tuple[str, str, str | None]]:
         """Return what a search finds, best first: episode, outcome, who says so."""
-        found = self.post("search", query=ASKED)["memories"]
+        # the sample shares precedent with everybody, too
+        found = self.post("search", query=ASKED, scope="user")["memories"]
         return [(one["episode_id"], one["outcome"], one["outcome_source"]) for one in found]
 
 
