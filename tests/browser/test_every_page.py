@@ -69,7 +69,12 @@ def test_every_page_is_in_order(
     assert len(found) > 12
 
 
-@pytest.mark.parametrize("width", [768, 1000, 1920])
+# 1000 is where rail and desk are narrowest; 390 and 1280 are judged with axe above
+@pytest.mark.parametrize(
+    "width",
+    [pytest.param(768, marks=pytest.mark.slow), 1000, pytest.param(1920, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_no_page_is_wider_than_its_screen(console: Console, browser: Browser, width: int) -> None:
     with tab(browser, size=(width, 900)) as page:
         sign_in(page, console.address, "root", PASSWORD)
