@@ -22,6 +22,6 @@ def test_page_works_under_the_content_security_policy(live_server: Any, browser:
         page.locator("#operations-search-search_create .opblock-summary-control").click()
         page.wait_for_selector("#operations-search-search_create .opblock-body")
 
-    assert operations == 10
+    assert operations == 14
     assert said == []
     assert [url for url in asked if not url.startswith((live_server.url, "data:"))] == []
