@@ -13,31 +13,14 @@ from episodes.audit import Actor
 from episodes.embedding.generations import current_generation
 from episodes.ingest.whitelist import Rule, Whitelist
 from episodes.models import App, RankingProfile
+from episodes.search import rule
 from episodes.trust_rules import PARTS as TRUST_PARTS
 from episodes.trust_rules import TrustRules
 
 Constants = Mapping[str, float | int | None]
 
 # What a version of a profile may set; the names of RankingProfile's columns.
-CONSTANTS = (
-    "success",
-    "partial",
-    "failure",
-    "escalated",
-    "unknown",
-    "abandoned",
-    "toolset_current",
-    "toolset_other",
-    "toolset_unknown",
-    "decay_days",
-    "identifier_weight",
-    "text_weight",
-    "minimum",
-    "text_minimum",
-    "failure_threshold",
-    "max_results",
-    "window",
-)
+CONSTANTS = (*rule.CONSTANTS, "max_results", "window")
 
 
 class SettingsChangedError(Exception):

@@ -20,7 +20,7 @@ from episodes.enums import RecallMode, Scope, ToolsetRelation
 from episodes.expired_then import cutoffs_at, still_shown, unexpired_then
 from episodes.measuring import Measure, measure
 from episodes.models import App, Episode, RankingProfile, Recall, RecallHit
-from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, score
+from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, weigh
 from episodes.standing import (
     Stood,
     effective_at,
@@ -164,18 +164,6 @@ def _candidate(
     )
 
 
-def _weighed(profile: Profile, one: Candidate) -> Factors:
-    return score(
-        profile,
-        similarity=one.similarity,
-        text=one.text,
-        outcome=one.outcome,
-        outcome_source=one.outcome_source,
-        toolset=one.toolset,
-        age_days=one.age_days,
-    )
-
-
 def _chosen(
     profile: Profile,
     recall: Recall,
@@ -187,7 +175,7 @@ def _chosen(
     asked = {"include_failures": recall.include_failures}
     chosen = choose(profile, candidates, limit=recall.result_limit, **asked)
     place = {one.id: rank for rank, (one, _) in enumerate(chosen)}
-    factors = {one.id: _weighed(profile, one) for one in candidates}
+    factors = {one.id: weigh(profile, one) for one in candidates}
     excluded = {
         one.id: exclusion(
             profile,

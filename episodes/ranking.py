@@ -144,7 +144,7 @@ def choose(
 
     A subject's own episode beats the copy that the organisation has of it.
     """
-    weighed = [(one, _weigh(profile, one)) for one in candidates]
+    weighed = [(one, weigh(profile, one)) for one in candidates]
     eligible = [
         (one, factors)
         for one, factors in weighed
@@ -170,7 +170,7 @@ def choose(
     return list(best.values())[:limit]
 
 
-def _weigh(profile: Profile, one: Candidate) -> Factors:
+def weigh(profile: Profile, one: Candidate) -> Factors:
     return score(
         profile,
         similarity=one.similarity,

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.contrib.postgres.search import SearchVector
 from django.db import transaction
-from django.db.models import Value
 
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
@@ -22,13 +20,13 @@ from episodes.embedding.queue import await_vector
 from episodes.enums import LessonSource, Outcome, OutcomeSource, ReviewState, Scope, State
 from episodes.exceptions import LifecycleOpenError
 from episodes.ingest import formats  # noqa: F401  (registers them)
+from episodes.ingest.columns import evidence_columns
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.held import why_held
 from episodes.ingest.position import Position, furthest_of
 from episodes.ingest.registry import parse
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
-from episodes.lesson import template_lesson
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, OutcomeEntry, Toolset
 from episodes.tombstones import refuse_erased
@@ -289,32 +287,18 @@ class _Offer:
     def _revision(self, head: Episode, *, number: int) -> EpisodeRevision:
         evidence, write = self.evidence, self.write
         outcome = evidence.outcome or Outcome.UNKNOWN
-        lesson = evidence.lesson or template_lesson(
-            goal=evidence.goal, tools=evidence.tools, errors=evidence.errors, outcome=outcome
-        )
         return EpisodeRevision(
             app=self.app,
             episode=head,
             revision=number,
             user_id=head.user_id,
-            goal=evidence.goal,
-            steps=evidence.steps,
-            resolution=evidence.resolution or "",
-            lesson=lesson,
-            lesson_source=LessonSource.CALLER if evidence.lesson else LessonSource.TEMPLATE,
+            **evidence_columns(evidence, outcome=outcome, said_by=LessonSource.CALLER),
             issue_type=write.issue_type,
             recorded_outcome=outcome,
             outcome_reason=evidence.outcome_reason or "",
             toolset_version=write.toolset_version,
             toolset_kind=write.toolset_kind,
-            tools=list(evidence.tools),
-            errors=list(evidence.errors),
-            procedure_key=evidence.procedure_key,
-            content_hash=evidence.content_hash,
-            identifiers=list(evidence.identifiers),
-            search=SearchVector(Value(evidence.search_text), config="simple"),
             sequence=write.sequence,
-            n_events=evidence.n_events,
             last_event_at=evidence.last_event_at,
             started_at=write.started_at or evidence.started_at,
             is_final=write.final,

@@ -13,18 +13,16 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.contrib.postgres.search import SearchVector
 from django.db import transaction
-from django.db.models import Value
 
 from episodes import tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
-from episodes.enums import BlockKind, LessonSource, Scope
+from episodes.enums import BlockKind, Scope
+from episodes.ingest.columns import evidence_columns
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.parsed import ParsedSession, ParsedStep
 from episodes.ingest.whitelist import Whitelist
-from episodes.lesson import template_lesson
 from episodes.lifecycle.blocks import block_episode
 from episodes.lifecycle.evidence import record_evidence
 from episodes.lifecycle.head import lock_head
@@ -167,33 +165,18 @@ def _parsed(step: Mapping[str, Any]) -> ParsedStep:
 def _revision(
     head: Episode, publication: Publication, evidence: Evidence, actor: Actor
 ) -> EpisodeRevision:
-    lesson = evidence.lesson or template_lesson(
-        goal=evidence.goal,
-        tools=evidence.tools,
-        errors=evidence.errors,
-        outcome=publication.outcome.outcome,
-    )
     return EpisodeRevision(
         app=head.app,
         episode=head,
         revision=1,
         user_id=None,
-        goal=evidence.goal,
-        steps=evidence.steps,
-        resolution=evidence.resolution or "",
-        lesson=lesson,
-        lesson_source=publication.lesson_source if evidence.lesson else LessonSource.TEMPLATE,
+        **evidence_columns(
+            evidence, outcome=publication.outcome.outcome, said_by=publication.lesson_source
+        ),
         issue_type=publication.issue_type,
         recorded_outcome=publication.recorded_outcome,
         toolset_version=publication.toolset_version,
         toolset_kind=publication.toolset_kind,
-        tools=list(evidence.tools),
-        errors=list(evidence.errors),
-        procedure_key=evidence.procedure_key,
-        content_hash=evidence.content_hash,
-        identifiers=list(evidence.identifiers),
-        search=SearchVector(Value(evidence.search_text), config="simple"),
-        n_events=evidence.n_events,
         format=ORIGIN,
         written_by=actor.name[:200],
         route=actor.route,
