@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Generic, TypeVar
-from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
+
+from memoryadmin.lib.cursors import Cursor
 
 Row = TypeVar("Row")
 M = TypeVar("M", bound=Model)
 
 PAGE = 50
-
-
-class BadCursorError(ValueError):
-    """The cursor is not one of ours: a link was cut or made up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """A place in a list ordered by (at, id), newest first; `back` reads towards the newer."""
-
-    at: datetime
-    id: UUID
-    back: bool = False
-
-    def __str__(self) -> str:
-        written = f"{'b' if self.back else 'f'}{self.at.isoformat()}|{self.id.hex}"
-        return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
-
-    @classmethod
-    def read(cls, text: str) -> Cursor:
-        """Raises BadCursorError."""
-        try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            moment, _, found = raw.decode("ascii")[1:].partition("|")
-            at = datetime.fromisoformat(moment)
-            back = {"b": True, "f": False}[raw[:1].decode("ascii")]
-            if at.utcoffset() != timedelta(0):  # ours are UTC; PostgreSQL cannot read every offset
-                raise BadCursorError(text[:80])
-            return cls(at, UUID(hex=found), back)
-        except (binascii.Error, KeyError, ValueError) as error:
-            raise BadCursorError(text[:80]) from error
 
 
 @dataclass(frozen=True, slots=True)

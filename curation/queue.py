@@ -10,22 +10,20 @@ alarm closed, or by expiring; there are no rows to fall behind.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
 
 from django.db import connection
 
-from curation.paging import PAGE, BadCursorError
+from curation.paging import PAGE
 from episodes.expiry import UNEXPIRED
 from episodes.models import Member
-from memoryadmin.lib import clock
+from memoryadmin.lib import clock, cursors
 
 RECENT_DAYS = 30
 FRESH_DAYS = 30.0
@@ -79,21 +77,13 @@ class Place:
     id: UUID
 
     def __str__(self) -> str:
-        written = f"{self.as_of.isoformat()}|{self.impact.hex()}|{self.id.hex}"
-        return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+        return cursors.write(self.as_of.isoformat(), self.impact.hex(), self.id.hex)
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Raises BadCursorError."""
-        try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            moment, impact, found = raw.decode("ascii").split("|")
-            place = cls(datetime.fromisoformat(moment), float.fromhex(impact), UUID(hex=found))
-        except (binascii.Error, OverflowError, ValueError) as error:
-            raise BadCursorError(text[:80]) from error
-        if place.as_of.utcoffset() != timedelta(0) or not math.isfinite(place.impact):
-            raise BadCursorError(text[:80])
-        return place
+        as_of, impact, found = cursors.read(text, parts=3)
+        return cls(cursors.moment(as_of), cursors.number(impact), cursors.uuid(found))
 
 
 @dataclass(frozen=True, slots=True)

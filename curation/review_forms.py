@@ -5,10 +5,10 @@ from __future__ import annotations
 from django import forms
 
 from curation import words
-from curation.paging import BadCursorError
 from curation.queue import Place, Why
 from curation.reviews import REASON_LENGTH, BadSeenError, Seen
 from episodes.enums import Outcome
+from memoryadmin.lib.cursors import BadCursorError
 
 # The key of each outcome is its place here; unknown is last, because it decides least.
 OUTCOME_KEYS = (

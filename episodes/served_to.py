@@ -12,10 +12,10 @@ from django.db.models import Q
 
 from episodes import audit
 from episodes.audit import Actor
-from episodes.cursor import Cursor
 from episodes.enums import Scope
 from episodes.models import App, Episode, Recall, RecallHit, being_erased
 from episodes.reach import Reach, read_reach
+from memoryadmin.lib.cursors import Cursor
 
 _HIT = ["revision", "outcome", "outcome_source", "similarity", "score", "rank", "served"]
 

@@ -35,7 +35,7 @@ def sweep_retention() -> int:
 
 @shared_task(name="episodes.checkpoint_audit")
 def checkpoint_audit() -> None:
-    from episodes.audit_checkpoints import write_checkpoint
+    from episodes.audit.checkpoints import write_checkpoint
 
     write_checkpoint()
 

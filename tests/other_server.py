@@ -1,7 +1,7 @@
 """The other server: PostgreSQL 16 of the same wheel, run by hand as an administrator's would be.
 
     python -m tests.other_server -- python -m pytest
-    python -m tests.other_server --folder /tmp/other -- python manage.py up
+    python -m tests.other_server --folder FOLDER -- python manage.py up
 
 runs a command with DATABASE_URL naming an empty database there. Without --folder the server and
 its data are gone afterwards.

@@ -10,9 +10,10 @@ from uuid import UUID
 from django.db.models import Count, F
 
 from curation.filters import Filters
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import Episode, EpisodeRevision, Member, RecallHit
 from memoryadmin.lib import clock
+from memoryadmin.lib.cursors import Cursor
 
 COUNTED = 1_000
 RECENT = timedelta(days=30)

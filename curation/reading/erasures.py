@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.erasure_words import counted
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.enums import UNFINISHED
 from episodes.erasure.request import preview_erasure
 from episodes.models import Erasure, Member, Tombstone
 from episodes.tombstones import subject_hash
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

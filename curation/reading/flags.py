@@ -10,8 +10,9 @@ from uuid import UUID
 from django.db.models import F, Sum
 
 from curation.models import Containment, Flag
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import Episode, EpisodeRevision, Member
+from memoryadmin.lib.cursors import Cursor
 
 
 class FlagState(StrEnum):

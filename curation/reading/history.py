@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import AuditEntry, AuditPayload, Member
+from memoryadmin.lib.cursors import Cursor
 
 PAGE = 50
 

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db.models import Count
 
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import Hold, Member
 from memoryadmin.lib import clock
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.paging import PAGE, Cursor, Page
+from curation.paging import PAGE, Page
 from curation.reading.incident_backwards import Backwards
 from curation.reading.incidents import Roots
 from episodes.models import Episode, EpisodeRevision, Member
 from episodes.reach import Reach, ReachedSession, read_reach
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

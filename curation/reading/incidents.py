@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.models import Incident, IncidentEvent, IncidentLink, IncidentPerson, LinkKind
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import Member
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from django.db.models import Count, Q
 
 from curation.models import Consolidation, ConsolidationStatus, Precedent, PrecedentStatus
 from curation.models.precedent import ENDED, OPEN
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from curation.reading.episodes import count_recalls
 from episodes.models import Member
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

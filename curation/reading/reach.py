@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import Episode, Member, Recall, RecallHit, being_erased
+from memoryadmin.lib.cursors import Cursor
 
 PAGE = 25
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from curation.paging import Cursor, Page, read_page
+from curation.paging import Page, read_page
 from curation.recall_filters import narrow
 from episodes.models import Member, Recall, RecallHit, being_erased
+from memoryadmin.lib.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)

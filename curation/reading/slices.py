@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from curation.paging import PAGE, BadCursorError
+from curation.paging import PAGE
+from memoryadmin.lib import cursors
+from memoryadmin.lib.cursors import BadCursorError
 
 Row = TypeVar("Row")
 Key = tuple[int, datetime, str]
@@ -43,17 +43,11 @@ def tie_of(*parts: str | None) -> str:
 
 def _write(key: Key) -> str:
     depth, at, tie = key
-    written = f"{depth}|{at.isoformat()}|{tie}"
-    return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+    return cursors.write(str(depth), at.isoformat(), tie)
 
 
 def _read(text: str) -> Key:
-    try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        depth, at, tie = raw.decode("ascii").split("|")
-        place = (int(depth), datetime.fromisoformat(at), tie)
-    except (binascii.Error, ValueError) as error:
-        raise BadCursorError(text[:80]) from error
-    if place[1].tzinfo is None:
+    depth, at, tie = cursors.read(text, parts=3)
+    if not (depth.isdigit() and len(depth) <= 9):
         raise BadCursorError(text[:80])
-    return place
+    return int(depth), cursors.moment(at), tie

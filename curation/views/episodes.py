@@ -9,8 +9,8 @@ from curation.access import ConsoleRequest, Right, right_required
 from curation.filters import Filters, chips, page_link, presets, short_address
 from curation.forms import EpisodeFilterForm
 from curation.page import render_page, wants_fragment
-from curation.paging import BadCursorError, Cursor
 from curation.reading import episodes as reading
+from memoryadmin.lib.cursors import BadCursorError, Cursor
 
 
 @require_safe

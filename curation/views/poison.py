@@ -12,7 +12,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.models import Containment, Extent
 from curation.page import render_page
-from curation.paging import BadCursorError
 from curation.poison import (
     AlreadyLiftedError,
     NothingToBlockError,
@@ -34,6 +33,7 @@ from curation.reading.flag import (
 )
 from curation.views.flags import NOTHING_KEPT
 from episodes.exceptions import SubjectErasedError
+from memoryadmin.lib.cursors import BadCursorError
 
 
 @require_safe

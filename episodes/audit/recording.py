@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import orjson
 from django.db import transaction
 
-from episodes.audit_chain import entry_digest, link
+from episodes.audit.chain import entry_digest, link
 from episodes.enums import ActorKind
 from episodes.exceptions import AuditOutsideTransactionError
 from episodes.models import App, AuditEntry, AuditPayload

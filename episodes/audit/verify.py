@@ -13,10 +13,10 @@ from uuid import UUID
 
 from django.db.models import F, OuterRef, Subquery
 
-from episodes.audit import payload_digest
-from episodes.audit_chain import entry_digest, first_chain, next_chain
-from episodes.audit_checkpoints import Checkpoint, read_checkpoints
-from episodes.audit_erased import erased_by_record
+from episodes.audit.chain import entry_digest, first_chain, next_chain
+from episodes.audit.checkpoints import Checkpoint, read_checkpoints
+from episodes.audit.erased import erased_by_record
+from episodes.audit.recording import payload_digest
 from episodes.models import AuditEntry, AuditLane, AuditPayload
 
 CHUNK = 2_000

@@ -1,7 +1,7 @@
 """Texts of the audit: removed with their subject, while the entries and the chain over them stay.
 
 Each batch is signed in its own transaction, so that at no moment a text is missing without a signed
-record of why (episodes/audit_erased.py reads them).
+record of why (episodes/audit/erased.py reads them).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class AuditEntry(models.Model):
     # Our own id of the request; what the caller sent as one stands in the payload.
     request_id = models.CharField(max_length=64, default="", blank=True)
     payload_digest = models.BinaryField(max_length=32)
-    # Its place in the chain (episodes/audit_chain.py). Null only where a row is older than that.
+    # Its place in the chain (episodes/audit/chain.py). Null only where a row is older than that.
     lane = models.SmallIntegerField(null=True)
     number = models.BigIntegerField(null=True)
     chain = models.BinaryField(max_length=32, null=True)

@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from curation.paging import BadCursorError, Cursor, Page, read_page
+from curation.paging import Page, read_page
 from episodes.models import App, Episode
 from memoryadmin.lib import clock
+from memoryadmin.lib.cursors import BadCursorError, Cursor
 from tests.factories import make_episode
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -78,7 +79,7 @@ def test_reading_refuses_other_texts(text: str) -> None:
 @pytest.mark.parametrize("offset", ["+23:59", "-16:00", "+00:00:01.5", "+01:00"])
 def test_reading_refuses_a_time_that_is_not_utc(offset: str) -> None:
     """PostgreSQL cannot read every offset that Python can."""
-    written = f"f2026-01-01T00:00:00{offset}|{uuid4().hex}"
+    written = f"f|2026-01-01T00:00:00{offset}|{uuid4().hex}"
 
     with pytest.raises(BadCursorError):
         Cursor.read(base64.urlsafe_b64encode(written.encode()).decode().rstrip("="))

@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from curation.models import Alarm, AlarmEnd, AlarmKind
-from curation.paging import BadCursorError
 from curation.queue import Item, Place, Queue, Why, read_item, read_queue
 from episodes import lifecycle
 from episodes.enums import Rating
@@ -20,6 +19,7 @@ from episodes.feedback import record_feedback
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, Member
 from memoryadmin.lib import clock
+from memoryadmin.lib.cursors import BadCursorError
 from tests.curation.recalls import make_recall
 from tests.factories import ACTOR, make_app, make_episode, make_session, make_steps
 

@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
 from episodes import audit
-from episodes.audit_checkpoints import write_checkpoint
-from episodes.audit_verify import Break, verify_audit
+from episodes.audit.checkpoints import write_checkpoint
+from episodes.audit.verify import Break, verify_audit
 from episodes.models import App, AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
 from memoryadmin.lib import ledger
 from memoryadmin.lib.roles import APP

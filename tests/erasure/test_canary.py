@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from episodes.audit_verify import verify_audit
+from episodes.audit.verify import verify_audit
 from episodes.enums import ErasureStatus
 from episodes.erasure.request import preview_erasure, request_erasure
 from episodes.erasure.run import run_erasures

@@ -9,7 +9,7 @@ import orjson
 import pgtrigger
 import pytest
 
-from episodes.audit_verify import verify_audit
+from episodes.audit.verify import verify_audit
 from episodes.erasure.certificate import (
     KIND,
     NoCertificateError,

@@ -17,7 +17,7 @@ from django.db import connection
 
 from curation.models import Alarm, AlarmKind
 from episodes import deletion, lifecycle
-from episodes.audit_verify import verify_audit
+from episodes.audit.verify import verify_audit
 from episodes.enums import HoldKind
 from episodes.expiry import Kind
 from episodes.holds import Held, lift_hold, place_hold

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from episodes.api.fields import AppNameField, IdField
-from episodes.cursor import BadCursorError, Cursor
 from episodes.enums import Arm, Outcome, OutcomeSource
+from memoryadmin.lib.cursors import BadCursorError, Cursor
 
 MOST, USUAL = 100, 50
 

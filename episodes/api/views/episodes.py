@@ -17,11 +17,11 @@ from episodes.api.serializers.served_to import (
     read_served_to_query,
 )
 from episodes.api.view import ApiView, access_of, actor_of, app_of
-from episodes.cursor import Cursor
 from episodes.enums import KeyScope
 from episodes.served_to import Asked, SubjectMissingError, read_served
 from episodes.trace import read_trace
 from memoryadmin.lib import clock
+from memoryadmin.lib.cursors import Cursor
 
 
 class EpisodeView(ApiView):

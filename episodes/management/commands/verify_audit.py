@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from episodes.audit_checkpoints import write_checkpoint
-from episodes.audit_verify import Verdict, verify_audit
+from episodes.audit.checkpoints import write_checkpoint
+from episodes.audit.verify import Verdict, verify_audit
 
 
 class Command(BaseCommand):

@@ -11,11 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.paging import Cursor
 from curation.reading.incident_forwards import page_sessions
 from episodes.models import App, Episode, Recall, RecallHit
 from episodes.reach import ReachedSession, ServedAs
 from memoryadmin.lib import ids
+from memoryadmin.lib.cursors import Cursor
 from tests.curation.test_incidents import make_incident
 from tests.curation.views.page import Page
 from tests.factories import make_episode
