@@ -31,9 +31,14 @@
   };
 
   // An answer that was on its way replaces the rows: whoever stands at one goes on standing there.
+  // Its link has the focus as soon as it is there; settling then sets the row's classes anew.
   let left = null;
   document.addEventListener("htmx:beforeSwap", (event) => {
     left = event.detail.target.querySelector("[data-walk] > .is-at[id]")?.id ?? left;
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    const row = left && document.getElementById(left);
+    if (row && document.activeElement === document.body) standAt(row);
   });
   document.addEventListener("htmx:afterSettle", () => {
     const row = left && document.getElementById(left);

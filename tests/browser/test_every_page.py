@@ -116,6 +116,23 @@ def test_the_tab_key_alone_reaches_everything(console: Console, browser: Browser
     assert {name: left for name, left in missed.items() if left} == {}
 
 
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")], ids=str)
+def test_what_compliance_alone_opens_is_in_order(
+    console: Console, browser: Browser, size: tuple[int, int], theme: str
+) -> None:
+    found = {}
+    with tab(browser, size=size, theme=theme) as page:
+        sign_in(page, console.address, "compliance", PASSWORD)
+        for path in ("holds/place/", "erasures/ask/", "incidents/open/"):
+            page.goto(console.at(path))
+            assert page.locator("h1").count() == 1
+            found[path] = objections(page)
+            if page.evaluate(BEYOND) > 0:
+                found[path].append("wider than the screen")
+
+    assert {path: left for path, left in found.items() if left} == {}
+
+
 def test_open_menus_and_dialogs_are_in_order(console: Console, browser: Browser) -> None:
     found: list[str] = []
     with tab(browser) as page:
