@@ -7,11 +7,11 @@ import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 
 from episodes.redact import Masked, mask, mask_value
+from tests.cost import cost
 
 # Test secrets are put together here, so that no scanner takes this file for a leak.
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -249,26 +249,20 @@ HOSTILE = [
 def test_time_grows_with_the_length_only(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
-        started = perf_counter()
-        mask(text)
-        return perf_counter() - started
+        return cost(lambda: mask(text))
 
     mask("ES9121000418450200051332 +34 612 345 678 8812")  # the import is not of the text
-    short, long = min(seconds(10_000) for _ in range(3)), seconds(100_000)
-    assert long < max(30 * short, 1.0)
+    assert seconds(100_000) < max(35 * seconds(10_000), 1.0)
 
 
 def test_plain_text_costs_little_next_to_text_with_numbers() -> None:
     def seconds(text: str) -> float:
-        started = perf_counter()
-        for _ in range(200):
-            mask(text)
-        return perf_counter() - started
+        return cost(lambda: [mask(text) for _ in range(200)])
 
     plain = "Please refund the duplicate charge because the customer was billed twice. "
     telling = "Please write to a@b.io, call +34 612 345 678 or use 4111 1111 1111 1111. "
     mask(telling)
-    assert min(seconds(plain) for _ in range(3)) < min(seconds(telling) for _ in range(3)) / 2
+    assert seconds(plain) < seconds(telling) / 2
 
 
 def test_the_import_is_lazy_silent_and_once_for_all_threads() -> None:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from time import process_time
 
 import pytest
 
 from curation.anonymise import Anonymised, Known, Redaction, find_leaks, names_in
 from curation.anonymise.spans import PLACEHOLDERS
 from curation.anonymise_words import KINDS, RULES
+from tests.cost import cost
 from tests.curation.anonymise.asking import ask, nothing_rare, strange_rare
 
 REDACTED = [
@@ -230,14 +230,11 @@ HOSTILE = [
 def test_time_grows_with_the_length_only(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
-        started = process_time()
-        ask(text, "jane.roe", "janeroe1", "a.b", strict=True)
-        return process_time() - started
+        return cost(lambda: ask(text, "jane.roe", "janeroe1", "a.b", strict=True), tries=2)
 
     ask("Jane of Main Street 4 wrote to a.com", strict=True)  # the lists are not of the text
-    short, long = min(seconds(5_000), seconds(5_000)), seconds(50_000)
     # ten times the text: linear is 10, quadratic 100
-    assert long < max(35 * short, 1.0)
+    assert seconds(50_000) < max(35 * seconds(5_000), 1.0)
 
 
 def test_rare_is_asked_once_for_each_word() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from time import process_time
 
 import pytest
 from django.db import connection
@@ -116,7 +115,6 @@ def test_five_thousand_sessions_are_no_burden(app: App, compliance: Client) -> N
     incident = make_incident(app, source_kind="episode", source_id=str(episode.id))
     make_recalls(episode, 5_000)
     path = f"/apps/{app.name}/incidents/{incident.id}/forwards/"
-    began = process_time()
 
     with CaptureQueriesContext(connection) as asked:
         first = Page(compliance.get(path))
@@ -131,4 +129,3 @@ def test_five_thousand_sessions_are_no_burden(app: App, compliance: Client) -> N
     assert set(first.texts("td", class_="subject")).isdisjoint(second.texts("td", class_="subject"))
     assert lines == 5_001
     assert len(first.source) < 120_000
-    assert process_time() - began < 10

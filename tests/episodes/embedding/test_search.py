@@ -26,7 +26,7 @@ def caller_of(app: App) -> Caller:
 
 
 def hanging(texts: list[str]) -> Reply:
-    time.sleep(1.0)
+    time.sleep(2.0)
     return good(texts)
 
 
@@ -68,7 +68,7 @@ def test_a_misbehaving_provider_degrades_the_search(
     assert [(memory["episode_id"], memory["similarity"]) for memory in memories] == [
         (found.id, None)
     ]
-    assert took < 0.3 + 0.5
+    assert took < 1.5  # not the two seconds of the provider
     assert len(provider_in_use.requests) == asked + 1
     assert Recall.objects.count() == 1
 
