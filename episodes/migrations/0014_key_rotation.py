@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("episodes", "0013_accounts"),
+    ]
+
+    operations = []
