@@ -42,6 +42,10 @@ class AlreadyRevokedError(Exception):
     """The key was revoked before."""
 
 
+class KeyEndedError(Exception):
+    """The key was revoked or has expired: nothing about it is changed any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who holds the key, and all that a request needs to know of their app."""
@@ -59,10 +63,17 @@ class Caller:
     retention_days: int
     control_share: float
     retention_rules: tuple[Rule, ...] = ()
+    # the key before it while that still works: tokens that were signed for it are taken, too
+    predecessor_id: UUID | None = None
 
     @property
     def retention(self) -> Retention:
         return Retention(self.retention_days, self.retention_rules)
+
+    @property
+    def signed_for(self) -> tuple[UUID, ...]:
+        """The keys whose subject tokens are taken with this one."""
+        return (self.key_id, self.predecessor_id) if self.predecessor_id else (self.key_id,)
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes
@@ -78,10 +89,11 @@ def issue_key(
     expires_at: datetime | None = None,
     limit_per_minute: int | None = None,
     demands_subject_token: bool = False,
+    predecessor: ApiKey | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key; return it with the whole key as text, which nobody can read again.
 
-    Raises UnknownScopeError.
+    `predecessor` is rotate_key()'s to give. Raises UnknownScopeError.
     """
     wanted = sorted(set(scopes))
     if not wanted or not set(wanted) <= set(KeyScope.values):
@@ -98,6 +110,7 @@ def issue_key(
         limit_per_minute=limit_per_minute,
         created_by=actor.name[:200],
         expires_at=expires_at,
+        predecessor=predecessor,
     )
     audit.record(
         actor=actor,
@@ -112,6 +125,7 @@ def issue_key(
             "expires_at": expires_at.isoformat() if expires_at else None,
             "limit_per_minute": limit_per_minute,
             "demands_subject_token": demands_subject_token,
+            **({"predecessor": predecessor.prefix} if predecessor else {}),
         },
     )
     return key, f"mem_{prefix}_{secret}"
@@ -134,8 +148,11 @@ def revoke_key(*, key: ApiKey, actor: Actor, reason: str = "") -> None:
     )
 
 
-def authenticate(raw: str) -> Caller | None:
-    """Return the caller of a key that is valid now, and count the request; None otherwise."""
+def authenticate(raw: str, *, route: str = "") -> Caller | None:
+    """Return the caller of a key that is valid now, and count the request; None otherwise.
+
+    `route`: the method and the pattern of the address, which the request is counted under.
+    """
     shape = _SHAPE.fullmatch(raw)
     if shape is None:
         return None
@@ -148,6 +165,8 @@ def authenticate(raw: str) -> Caller | None:
             "secret_hash": hashed,
             "now": now,
             "minute": now.replace(second=0, microsecond=0),
+            "route": route,
+            "default_limit": settings.REQUESTS_PER_MINUTE,
         },
     )
     # the statement has compared the hashes to count only its owner's requests; this is the check
@@ -160,25 +179,54 @@ def _hashed(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-# A request with a wrong secret neither counts nor shows as a use. The count is the row's own lock,
-# so it holds across processes; its table is unlogged, so nobody waits for a flush. The key row is
-# touched once a minute, with the first request of a window, which also drops the windows before.
+# A request with a wrong secret neither counts nor shows as a use; one of a key that has ended counts
+# as refused. The count is the row's own lock, so it holds across processes; its table is unlogged, so
+# nobody waits for a flush. The key row is touched once a minute, with the first request of a window,
+# which also moves the windows before into the counts of their day: by the holder of the new window's
+# row alone, and never two in another order, so that nobody waits for whoever waits for them.
 _LOOKUP = """
-WITH held AS MATERIALIZED (
-    SELECT * FROM episodes_apikey
-    WHERE prefix = %(prefix)s AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > %(now)s)
+WITH found AS MATERIALIZED (
+    SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s) AS is_valid
+    FROM episodes_apikey WHERE prefix = %(prefix)s AND secret_hash = %(secret_hash)s
 ), counted AS (
-    INSERT INTO episodes_ratewindow AS w (key_id, minute, n)
-    SELECT id, %(minute)s, 1 FROM held WHERE secret_hash = %(secret_hash)s
-    ON CONFLICT (key_id, minute) DO UPDATE SET n = w.n + 1
-    RETURNING n
+    INSERT INTO episodes_ratewindow AS w (key_id, minute, n, routes, refused)
+    SELECT id, %(minute)s, is_valid::int,
+        CASE WHEN is_valid THEN jsonb_build_object(%(route)s::text, 1) ELSE jsonb_build_object() END,
+        CASE WHEN is_valid THEN jsonb_build_object()
+            ELSE jsonb_build_object('401 ' || %(route)s::text, 1) END
+    FROM found
+    ON CONFLICT (key_id, minute) DO UPDATE SET
+        n = w.n + excluded.n,
+        routes = CASE WHEN excluded.n = 0 THEN w.routes ELSE w.routes || jsonb_build_object(
+            %(route)s::text, coalesce((w.routes ->> %(route)s::text)::int, 0) + 1) END,
+        refused = CASE
+            WHEN excluded.n = 0 THEN w.refused || jsonb_build_object('401 ' || %(route)s::text,
+                coalesce((w.refused ->> ('401 ' || %(route)s::text))::int, 0) + 1)
+            WHEN w.n >= (SELECT coalesce(limit_per_minute, %(default_limit)s) FROM found)
+            THEN w.refused || jsonb_build_object('429 ' || %(route)s::text,
+                coalesce((w.refused ->> ('429 ' || %(route)s::text))::int, 0) + 1)
+            ELSE w.refused END
+    RETURNING w.key_id, w.n, w.xmax = 0 AS is_new
 ), dropped AS (
-    DELETE FROM episodes_ratewindow w USING held, counted
-    WHERE w.key_id = held.id AND w.minute < %(minute)s AND counted.n = 1
+    DELETE FROM episodes_ratewindow w USING counted
+    WHERE counted.is_new AND w.key_id = counted.key_id AND w.minute < %(minute)s
+    RETURNING w.minute, w.routes, w.refused
+), kept AS (
+    INSERT INTO episodes_keyuse AS u (app_id, key_id, day, route, status, n)
+    SELECT found.app_id, found.id, (d.minute AT TIME ZONE 'UTC')::date, said.route, said.status,
+        sum(said.n)
+    FROM found CROSS JOIN dropped d CROSS JOIN LATERAL (
+        SELECT key AS route, 0 AS status, value::int AS n FROM jsonb_each_text(d.routes)
+        UNION ALL
+        SELECT substr(key, 5), left(key, 3)::int, value::int FROM jsonb_each_text(d.refused)
+    ) said
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT (key_id, day, route, status) DO UPDATE SET n = u.n + excluded.n
+), held AS (
+    SELECT * FROM found WHERE is_valid
 ), touched AS (
-    UPDATE episodes_apikey k SET last_used_at = %(now)s FROM counted
-    WHERE k.prefix = %(prefix)s AND counted.n = 1
+    UPDATE episodes_apikey k SET last_used_at = %(now)s FROM held CROSS JOIN counted
+    WHERE k.id = held.id AND counted.is_new
 )
 SELECT held.id, held.secret_hash, held.prefix, held.scopes, held.demands_subject_token,
     held.limit_per_minute, counted.n, app.id, app.name, app.retention_days, app.control_share,
@@ -186,7 +234,10 @@ SELECT held.id, held.secret_hash, held.prefix, held.scopes, held.demands_subject
     p.toolset_current, p.toolset_other, p.toolset_unknown, p.decay_days, p.identifier_weight,
     p.text_weight, coalesce(p.minimum, g.minimum, 0), p.text_minimum,
     coalesce(p.failure_threshold, g.failure_threshold, 1), p.max_results, p."window",
-    g.id, g.name, g.dimensions, g.minimum, g.failure_threshold, app.retention_rules::text
+    g.id, g.name, g.dimensions, g.minimum, g.failure_threshold, app.retention_rules::text,
+    (SELECT b.id FROM episodes_apikey b
+        WHERE held.demands_subject_token AND b.id = held.predecessor_id
+            AND b.revoked_at IS NULL AND b.expires_at > %(now)s)
 FROM held CROSS JOIN counted
 JOIN episodes_app app ON app.id = held.app_id
 JOIN episodes_rankingprofile p ON p.id = app.profile_id AND p.app_id = app.id
@@ -212,4 +263,5 @@ def _caller(row: Row) -> Caller:
         retention_days=days,
         control_share=share,
         retention_rules=read_rules(orjson.loads(row[35])),
+        predecessor_id=row[36],
     )

@@ -26,6 +26,13 @@ def purge_idempotency() -> int:
     return purge_expired()
 
 
+@shared_task(name="episodes.purge_key_uses")
+def purge_key_uses() -> int:
+    from episodes.key_uses import purge_uses
+
+    return purge_uses()
+
+
 @shared_task(name="episodes.sweep_retention")
 def sweep_retention() -> int:
     from episodes.retention.sweep import sweep_due

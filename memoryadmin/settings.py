@@ -279,6 +279,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.run_erasures": 15.0,
         "episodes.sweep_retention": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
+        "episodes.purge_key_uses": crontab(hour="3", minute="47"),
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),
         "episodes.checkpoint_audit": crontab(minute="*/10"),

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from episodes import keys
 from episodes.api.problem import Problem, not_found
+from episodes.api.route import route_of
 from episodes.keys import Caller
 from episodes.subject_tokens import InvalidSubjectTokenError, verify_subject
 
@@ -41,7 +42,7 @@ class KeyAuthentication(BaseAuthentication):
         if not header:
             return None
         bearer = _BEARER.fullmatch(header)
-        caller = keys.authenticate(bearer[1]) if bearer else None
+        caller = keys.authenticate(bearer[1], route=route_of(request)) if bearer else None
         if caller is None:
             raise Problem(401, "invalid_key", "The API key is not valid.")
         # the answer tells how much of the limit is left, also when the token is refused
@@ -58,6 +59,6 @@ def _subject(caller: Caller, request: Request) -> str:
     try:
         # headers arrive as latin-1; ids are UTF-8
         token = request.META.get("HTTP_X_SUBJECT_TOKEN", "").encode("latin-1").decode()
-        return verify_subject(key_id=caller.key_id, token=token)
+        return verify_subject(key_ids=caller.signed_for, token=token)
     except (InvalidSubjectTokenError, UnicodeError):
         raise Problem(401, "subject_token", "This key needs a valid X-Subject-Token.") from None

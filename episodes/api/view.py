@@ -16,8 +16,10 @@ from episodes.api.authentication import Access, KeyAuthentication
 from episodes.api.limits import describe_limit, refuse_excess
 from episodes.api.parsing import JSONParser, drain
 from episodes.api.problem import Problem, answer_problem, not_found
+from episodes.api.route import route_of
 from episodes.audit import Actor
 from episodes.enums import ActorKind, KeyScope
+from episodes.key_uses import count_refusal
 from episodes.keys import Caller
 from episodes.models import App
 from memoryadmin.lib import ids
@@ -64,6 +66,7 @@ class ApiView(APIView):
         if caller is not None:
             describe_limit(response, caller)
             if response.status_code >= 400:
+                count_refusal(caller=caller, route=route_of(request), status=response.status_code)
                 drain(request)
         return response
 
@@ -103,12 +106,6 @@ def actor_of(request: Request) -> Actor:
         route=route_of(request),
         address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
     )
-
-
-def route_of(request: Request) -> str:
-    """Return the method and the address's pattern: what was called, without any value."""
-    match = request.resolver_match
-    return f"{request.method} {match.route if match else ''}"[:64]
 
 
 def request_id(request: Request) -> str:

@@ -35,9 +35,11 @@ from episodes.models import (
     Heartbeat,
     Hold,
     IdempotencyRecord,
+    KeyUse,
     OutcomeEntry,
     PendingEmbedding,
     RankingProfile,
+    RateWindow,
     Recall,
     RecallHit,
     RetentionPolicy,
@@ -231,6 +233,8 @@ def _keep_the_rest() -> None:
         "created_by",
         because="a machine's access",
     )
+    keep(RateWindow, "routes", "refused", because="our own addresses without a value, and counts")
+    keep(KeyUse, "route", because="one of our own addresses, without a value")
     keep(Toolset, "agent_id", "version", "tools", because="names and schemas of tools")
     keep(Toolset, "declared_by", because=PEOPLE)
     keep(Toolset, *_PROVENANCE, because=_PROVENANCE_IS)

@@ -1,4 +1,4 @@
-from episodes.models.access import ApiKey, Member, RateWindow
+from episodes.models.access import ApiKey, KeyUse, Member, RateWindow
 from episodes.models.app import App, RankingProfile
 from episodes.models.audit import AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
 from episodes.models.block import Block
@@ -42,6 +42,7 @@ __all__ = [
     "Heartbeat",
     "Hold",
     "IdempotencyRecord",
+    "KeyUse",
     "Member",
     "OutcomeEntry",
     "Part",

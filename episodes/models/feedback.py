@@ -48,6 +48,8 @@ class Feedback(models.Model):
         indexes = [
             # The feedback beside an episode.
             models.Index(fields=["app", "user_id", "session_id"], name="feedback_of_session"),
+            # A key's page: how much it passed on.
+            models.Index(fields=["app", "key_prefix"], name="feedback_of_key"),
             # The retention sweep: an app's oldest.
             models.Index(fields=["app", "received_at"], name="feedback_expiry"),
         ]

@@ -68,6 +68,14 @@ class OutcomeEntry(models.Model):
         indexes = [
             # Erasure: a subject's rows, and those that are nobody's.
             models.Index(fields=["app", "user_id"], name="outcomeentry_of_user"),
+            # A key's page: what it stated, newest first.
+            models.Index(
+                F("app"),
+                F("key_prefix"),
+                F("at").desc(),
+                name="outcomeentry_of_key",
+                condition=~Q(key_prefix=""),
+            ),
             # The console: what one person decided lately, and may take back.
             models.Index(
                 F("app"),

@@ -83,6 +83,14 @@ class Recall(models.Model):
                 name="recall_by_session",
                 condition=Q(session_id__isnull=False),
             ),
+            # Console filter: what one key searched for, newest first.
+            models.Index(
+                F("app"),
+                F("key_prefix"),
+                F("recalled_at").desc(),
+                F("id").desc(),
+                name="recall_of_key",
+            ),
             # Console filter: the recalls that had to do without a vector, which are few.
             models.Index(
                 fields=["app", "recalled_at"],

@@ -107,6 +107,12 @@ class EpisodeRevision(models.Model):
             models.Index(fields=["app", "procedure_key"], name="revision_procedure"),
             # Erasure: a subject's rows, and those that are nobody's.
             models.Index(fields=["app", "user_id"], name="revision_of_user"),
+            # Console filter and a key's page: the episodes that one key wrote.
+            models.Index(
+                fields=["app", "key_prefix", "episode"],
+                name="revision_of_key",
+                condition=~Q(key_prefix=""),
+            ),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only(), belongs_to_its_head()]
 

@@ -25,7 +25,7 @@ def make_token(user_id: str = "user-1", *, minutes: int = 5, key: UUID = KEY) ->
 
 def verify(token: str) -> str:
     with clock.at(NOON):
-        return verify_subject(key_id=KEY, token=token)
+        return verify_subject(key_ids=[KEY], token=token)
 
 
 @pytest.mark.parametrize("user_id", ["user-1", "a.b.c", "a/b", "%", "_", "élodie", "😀" * 256])
@@ -64,6 +64,29 @@ def test_expiry_cannot_be_moved() -> None:
 
     with pytest.raises(InvalidSubjectTokenError):
         verify(f"{user_id}.{later}.{signature}")
+
+
+def test_tokens_of_either_key_of_a_pair_are_taken() -> None:
+    with clock.at(NOON):
+        named = verify_subject(key_ids=[OTHER_KEY, KEY], token=make_token())
+
+    assert named == "user-1"
+
+
+def test_a_character_that_utf8_cannot_write_is_refused() -> None:
+    with pytest.raises(InvalidSubjectTokenError):
+        verify("\ud83e.9999999999.00")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [("user1", "user10"), ("a/b", "a"), ("\u00e9", "e\u0301"), ("user1", "User1"), ("u", "u ")],
+)
+def test_a_neighbours_token_is_not_mine(mine: str, theirs: str) -> None:
+    _, expiry, signature = make_token(theirs).rsplit(".", 2)
+
+    with pytest.raises(InvalidSubjectTokenError):
+        verify(f"{mine}.{expiry}.{signature}")
 
 
 def test_secret_depends_on_the_installation(settings: object) -> None:

@@ -6,9 +6,10 @@ from rest_framework.request import Request
 from episodes import recall
 from episodes.addresses import hashed_address
 from episodes.api.answer import answer
+from episodes.api.route import route_of
 from episodes.api.schema import describe
 from episodes.api.serializers.search import SearchAnswerSerializer, SearchBody, read_search
-from episodes.api.view import ApiView, access_of, demand_scope, request_id, route_of
+from episodes.api.view import ApiView, access_of, demand_scope, request_id
 from episodes.enums import KeyScope
 
 
