@@ -182,6 +182,22 @@ def right_required(
     return decorate
 
 
+def superuser_required(
+    view: Callable[Concatenate[ConsoleRequest, ...], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Guard a page of the installation. For everybody else there is none: 404."""
+
+    @wraps(view)
+    def guarded(request: ConsoleRequest, /, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.is_superuser:
+            raise Http404
+        return view(request, **kwargs)
+
+    asked = signed_in_required(guarded)
+    asked.of_the_installation = True  # type: ignore[attr-defined]  # the role matrix reads it
+    return asked
+
+
 def demand(request: ConsoleRequest, right: Right) -> None:
     """Raise MissingRightError: for what a page does beside being shown."""
     if not request.seat.may(right):
@@ -191,10 +207,11 @@ def demand(request: ConsoleRequest, right: Right) -> None:
 def actor_of(request: ConsoleRequest) -> Actor:
     """Return the person as the actor of what this request changes, in the role they have now."""
     match = request.resolver_match
+    seat: Seat | None = getattr(request, "seat", None)
     return Actor(
         name=request.user.get_username(),
         kind=ActorKind.MEMBER,
-        role=request.seat.role,
+        role=seat.role if seat is not None else "superuser",
         request_id=str(ids.new_id()),
         route=f"{request.method} {match.route if match else ''}"[:64],
         address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),

@@ -7,6 +7,8 @@ class CurationConfig(AppConfig):
     name = "curation"
 
     def ready(self) -> None:
+        from curation.audit_kept import keep_entries_of_incidents
         from curation.erasable import register_stores
 
         register_stores()
+        keep_entries_of_incidents()

@@ -38,6 +38,7 @@ PLACES = (
     Place("hold", "Holds", "lock", "curation:hold-list", Right.SEE_INCIDENTS, "h"),
     Place("promotion", "Promotion", "promotion", "curation:promotion", Right.READ, "p"),
     Place("erasure", "Erasures", "erasures", "curation:erasure-list", Right.SEE_ERASURES, "x"),
+    Place("audit", "Audit", "audit", "curation:audit-list", Right.SEE_AUDIT, "a"),
     Place("settings", "Settings", "settings", "curation:settings", Right.SEE_SETTINGS, "s"),
 )
 

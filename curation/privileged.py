@@ -86,6 +86,48 @@ def record_erasure_read(*, erasure: Erasure, actor: Actor, part: str) -> None:
 
 
 @transaction.atomic
+def record_audit_read(*, app: App | None, actor: Actor, narrowed_by: Mapping[str, str]) -> None:
+    """`app` None: the audit of the installation."""
+    audit.record(
+        actor=actor,
+        verb="audit.read",
+        target_kind="audit",
+        target_id="" if app is None else app.pk,
+        app=app,
+        after=narrowed_by,
+    )
+
+
+@transaction.atomic
+def record_audit_entry_read(
+    *, app: App | None, actor: Actor, entry_id: UUID, user_id: str | None
+) -> None:
+    """`user_id`: the subject whose text the entry shows, if it is one's."""
+    audit.record(
+        actor=actor,
+        verb="audit.read",
+        target_kind="audit_entry",
+        target_id=entry_id,
+        app=app,
+        user_id=user_id,
+    )
+
+
+@transaction.atomic
+def record_audit_exported(
+    *, app: App | None, actor: Actor, form: str, n: int, narrowed_by: Mapping[str, str]
+) -> None:
+    audit.record(
+        actor=actor,
+        verb="audit.exported",
+        target_kind="audit",
+        target_id="" if app is None else app.pk,
+        app=app,
+        after={"form": form, "entries": n, **narrowed_by},
+    )
+
+
+@transaction.atomic
 def record_subject_counted(*, app: App, actor: Actor, user_id: str) -> None:
     """Record that somebody counted what is stored of a subject: by its keyed hash, since it may
     have been erased, and its id is not written down again."""

@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from curation.views import (
     api_keys,
     arguments,
+    audit,
     episode,
     episodes,
     erasures,
@@ -18,6 +19,7 @@ from curation.views import (
     incident_hook,
     incident_parts,
     incidents,
+    installation,
     members,
     overview,
     poison,
@@ -114,6 +116,20 @@ _of_erasures: list[URLPattern | URLResolver] = [
     path("<uuid:erasure_id>/file/", erasures.download, name="erasure-download"),
 ]
 
+_of_the_audit: list[URLPattern | URLResolver] = [
+    path("", audit.list_all, name="audit-list"),
+    path("verification/", audit.show_verification, name="audit-verification"),
+    path("export/", audit.export, name="audit-export"),
+    path("<uuid:entry_id>/", audit.show, name="audit-entry"),
+]
+
+_of_the_installation: list[URLPattern | URLResolver] = [
+    path("", installation.list_audit, name="installation-audit"),
+    path("verification/", installation.show_verification, name="installation-verification"),
+    path("export/", installation.export_audit, name="installation-export"),
+    path("<uuid:entry_id>/", installation.show_entry, name="installation-entry"),
+]
+
 _of_the_settings: list[URLPattern | URLResolver] = [
     path("", arguments.go_to_settings, name="settings"),
     path("arguments/", arguments.edit_arguments, name="settings-arguments"),
@@ -143,6 +159,7 @@ _of_an_app: list[URLPattern | URLResolver] = [
     path("holds/place/", holds.place, name="hold-place"),
     path("holds/<uuid:hold_id>/lift/", holds.lift, name="hold-lift"),
     path("erasures/", include(_of_erasures)),
+    path("audit/", include(_of_the_audit)),
     path("episodes/", episodes.list_episodes, name="episode-list"),
     path("episodes/<uuid:episode_id>/", include(_of_an_episode)),
     path("promotion/", include(_of_the_promotion)),
@@ -153,6 +170,7 @@ urlpatterns = [
     path("", home.go_home, name="home"),
     path("apps/", home.list_apps, name="app-list"),
     path("apps/<str:app_name>/", include(_of_an_app)),
+    path("audit/", include(_of_the_installation)),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("preferences/", preferences.preferences, name="preferences"),

@@ -29,20 +29,20 @@ REASON_LENGTH = 1_000
 _LOCK = 7_051  # with the app's id: who places holds against who deletes
 
 # Whether a row is held, as conditions on an episode `h`, a recall `r` and feedback `f`; %(now)s.
-_STANDING = "k.ended_at IS NULL AND (k.until IS NULL OR k.until > %(now)s)"
+STANDING = "k.ended_at IS NULL AND (k.until IS NULL OR k.until > %(now)s)"
 
 
 def _held(row: str, *, by_id: str) -> str:
     return f"""(
         EXISTS (SELECT FROM episodes_hold k WHERE k.app_id = {row}.app_id
-            AND k.user_id = {row}.user_id AND {_STANDING}
+            AND k.user_id = {row}.user_id AND {STANDING}
             AND (k.kind = 'subject' OR k.kind = 'session' AND k.session_id = {row}.session_id))
         {by_id})"""
 
 
 def _by_id(row: str, column: str) -> str:
     return f"""OR EXISTS (SELECT FROM episodes_hold k
-            WHERE k.app_id = {row}.app_id AND k.{column} = {row}.id AND {_STANDING})"""
+            WHERE k.app_id = {row}.app_id AND k.{column} = {row}.id AND {STANDING})"""
 
 
 EPISODE_IS_HELD = _held("h", by_id=_by_id("h", "episode_id"))

@@ -47,6 +47,20 @@ def checkpoint_audit() -> None:
     write_checkpoint()
 
 
+@shared_task(name="episodes.verify_audit")
+def verify_audit() -> bool:
+    from episodes.audit.verifications import verify_due
+
+    return verify_due()
+
+
+@shared_task(name="episodes.cut_audit")
+def cut_audit() -> int:
+    from episodes.audit.cutting import cut_due
+
+    return cut_due()
+
+
 @shared_task(name="episodes.run_erasures")
 def run_erasures() -> int:
     from episodes.erasure.run import run_erasures as work

@@ -11,6 +11,7 @@ from pathlib import Path
 import django_stubs_ext
 from celery.schedules import crontab
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from memoryadmin import dsn, keyfile
 from memoryadmin.lib import env
@@ -283,10 +284,18 @@ CELERY_BEAT_SCHEDULE = {
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),
         "episodes.checkpoint_audit": crontab(minute="*/10"),
+        "episodes.verify_audit": 60.0,
+        "episodes.cut_audit": crontab(minute="37"),
         "curation.tell_owners": 30.0,
         "memoryadmin.heartbeat": 5.0,
     }.items()
 }
+
+# How long the audit is kept, in days; 0: for good. At least a year: an audit that forgets what was
+# done last winter answers nobody.
+AUDIT_KEEP_DAYS = env.whole("MEMORYADMIN_AUDIT_KEEP_DAYS", 0, least=0, most=36_500)
+if 0 < AUDIT_KEEP_DAYS < 365:
+    raise ImproperlyConfigured("MEMORYADMIN_AUDIT_KEEP_DAYS must be 0, for good, or at least 365")
 
 # The hour (UTC) in which `up` removes what erasures left in the files; -1: never by itself.
 SCRUB_HOUR = env.whole("MEMORYADMIN_SCRUB_HOUR", 3, least=-1, most=23)

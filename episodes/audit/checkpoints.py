@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -48,6 +49,20 @@ def read_checkpoints() -> Iterator[Checkpoint]:
     for line in ledger.read():
         if line.signed.kind == KIND:
             yield _read(line.signed)
+
+
+def places_of(checkpoint: AuditCheckpoint) -> dict[int, int]:
+    """Return the number of the last entry that it names, by lane."""
+    return {lane: number for lane, number, _ in checkpoint.statement["body"]["lanes"]}
+
+
+def chain_signed_by(checkpoint_id: UUID, *, lane: int, number: int) -> bytes | None:
+    """Return the chain that a genuine checkpoint names for that end of a lane, or None."""
+    row = AuditCheckpoint.objects.filter(id=checkpoint_id).first()
+    checkpoint = _read(Signed(**row.statement)) if row is not None else None
+    if checkpoint is None or not checkpoint.is_genuine:
+        return None
+    return next((chain for at, n, chain in checkpoint.lanes if (at, n) == (lane, number)), None)
 
 
 def _ends() -> list[list[Any]]:

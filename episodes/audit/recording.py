@@ -131,6 +131,8 @@ def _canonical(actor: Actor, reason: str, change: Change) -> str:
         "before": dict(change.before or {}),
         "after": dict(change.after or {}),
     }
+    if actor.route:
+        payload["route"] = actor.route
     if actor.sent_request_id:
         payload["sent_request_id"] = actor.sent_request_id
     return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS).decode()

@@ -21,10 +21,12 @@ from episodes.models import (
     ApiKey,
     App,
     AuditCheckpoint,
+    AuditCut,
     AuditEntry,
     AuditErasure,
     AuditLane,
     AuditPayload,
+    AuditVerification,
     Block,
     Episode,
     EpisodeRevision,
@@ -203,6 +205,9 @@ def _register_audit() -> None:
     keep(AuditEntry, "payload_digest", "chain", because="a digest over salted text")
     keep(AuditLane, "chain", because="a digest over entries")
     keep(AuditCheckpoint, "statement", because="digests over entries, signed")
+    keep(AuditCut, "statement", because="a lane, numbers and a digest over entries, signed")
+    keep(AuditVerification, "asked_by", because=PEOPLE)
+    keep(AuditVerification, "chain", "broken", because="a digest, and a place in the chain")
     keep(AuditErasure, "statement", because="a digest over ids of entries, signed")
 
 

@@ -1,6 +1,13 @@
 from episodes.models.access import ApiKey, KeyUse, Member, RateWindow
 from episodes.models.app import App, RankingProfile
-from episodes.models.audit import AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
+from episodes.models.audit import (
+    AuditCheckpoint,
+    AuditCut,
+    AuditEntry,
+    AuditLane,
+    AuditPayload,
+    AuditVerification,
+)
 from episodes.models.block import Block
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.erasure import (
@@ -26,11 +33,13 @@ __all__ = [
     "ApiKey",
     "App",
     "AuditCheckpoint",
+    "AuditCut",
     "AuditEntry",
     "AuditErasedText",
     "AuditErasure",
     "AuditLane",
     "AuditPayload",
+    "AuditVerification",
     "Block",
     "Episode",
     "EpisodeQuerySet",

@@ -13,6 +13,10 @@ from episodes.models.app import App
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import append_only, one_of
 
+# By how a verb ends it is known whether somebody looked, counted or took away, and changed nothing.
+READS = ("read", "counted", "exported", "unmasked")
+IS_A_READ = Q(*(("verb__endswith", f".{word}") for word in READS), _connector=Q.OR)
+
 
 class AuditEntry(models.Model):
     """Who changed what, when and in which role. Holds no personal data of a subject.
@@ -61,6 +65,24 @@ class AuditEntry(models.Model):
             # What was done to one thing (episode page, incident).
             models.Index(
                 fields=["app", "target_kind", "target_id", "at"], name="auditentry_of_target"
+            ),
+            # The audit page of an app, of one person, key or command.
+            models.Index(fields=["app", "actor", "-at", "-id"], name="auditentry_of_actor"),
+            # The audit page, what one API key did.
+            models.Index(
+                fields=["app", "key_prefix", "-at", "-id"],
+                name="auditentry_of_key",
+                condition=~Q(key_prefix=""),
+            ),
+            # The audit page, what one request did.
+            models.Index(
+                fields=["app", "request_id"],
+                name="auditentry_of_request",
+                condition=~Q(request_id=""),
+            ),
+            # The audit page, reads alone: few among many changes.
+            models.Index(
+                fields=["app", "-at", "-id"], name="auditentry_reads_of_app", condition=IS_A_READ
             ),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only()]
@@ -146,6 +168,87 @@ class AuditCheckpoint(models.Model):
             models.Index(F("at").desc(), F("id").desc(), name="auditcheckpoint_newest"),
         ]
         triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class AuditCut(models.Model):
+    """The beginning of a lane that was deleted when its time was over: signed, and the only way in
+    which entries may be missing (episodes/audit/cutting.py).
+
+    `number`: the last entry that is gone. `statement` is memoryadmin.lib.signing's JSON.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    at = models.DateTimeField(default=clock.now, db_default=Now())
+    lane = models.SmallIntegerField()
+    number = models.BigIntegerField()
+    statement = models.JSONField()
+
+    class Meta:
+        constraints = [
+            # verify_audit reads the cuts of a lane in order, the cutter the last of them.
+            models.UniqueConstraint(
+                fields=["lane", "number"], name="episodes_auditcut_one_per_place"
+            ),
+            models.CheckConstraint(
+                condition=Q(number__gte=1), name="episodes_auditcut_takes_something"
+            ),
+        ]
+        triggers: list[pgtrigger.Trigger] = [append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.lane}: {self.number}"
+
+
+class AuditVerification(models.Model):
+    """One walk over the whole chain: as far as it has come, and what it found. No text of anybody.
+
+    Written after each stretch, so that one that was killed is gone on with from `lane`, `number`
+    and `chain`, which is the chain up to there.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
+    started_at = models.DateTimeField(default=clock.now, db_default=Now())
+    # Who asked for it; '' where it was its time.
+    asked_by = models.CharField(max_length=200, default="", blank=True)
+    finished_at = models.DateTimeField(null=True)
+    lane = models.SmallIntegerField(default=-1)
+    number = models.BigIntegerField(default=0)
+    chain = models.BinaryField(max_length=32, default=b"")
+    # How many entries there were when it began, and how many of them it has seen.
+    n_due = models.BigIntegerField(default=0)
+    entries = models.BigIntegerField(default=0)
+    lanes = models.IntegerField(default=0)
+    erased = models.BigIntegerField(default=0)
+    cut = models.BigIntegerField(default=0)
+    checkpoints = models.IntegerField(default=0)
+    unchained = models.BigIntegerField(default=0)
+    # The first break: {"what", "lane", "number", "entry"}.
+    broken = models.JSONField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["finished_at"],
+                condition=Q(finished_at__isnull=True),
+                nulls_distinct=False,
+                name="episodes_auditverification_one_unfinished",
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(finished_at__gte=F("started_at")),
+                name="episodes_auditverification_ends_after_it_begins",
+            ),
+            models.CheckConstraint(
+                condition=Q(broken__isnull=True) | Q(finished_at__isnull=False),
+                name="episodes_auditverification_ends_with_a_break",
+            ),
+        ]
+        indexes = [
+            # The last one of all, and the last that found nothing (audit page, nightly run).
+            models.Index(F("finished_at").desc(), name="auditverification_newest"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

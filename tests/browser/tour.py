@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from curation.models import Containment, Flag
-from episodes.models import ApiKey, App, Episode, Member, Recall, RecallHit, Toolset
+from episodes.models import (
+    ApiKey,
+    App,
+    AuditEntry,
+    AuditPayload,
+    Episode,
+    Member,
+    Recall,
+    RecallHit,
+    Toolset,
+)
 from tests.browser.erasures import erasures_of
 from tests.browser.incidents import looked_into
 from tests.browser.promotions import lesson_of, precedent_of
@@ -54,6 +64,7 @@ def stops(app: App) -> Iterator[Stop]:
     yield Stop("settings-retention-due", f"{home}/settings/retention/?due=now")
     yield from _of_promotion(app, f"{home}/promotion")
     yield from _of_erasures(app, f"{home}/erasures")
+    yield from _of_the_audit(app, f"{home}/audit")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
     yield Stop("keys", "/keys/")
@@ -131,6 +142,24 @@ def _of_erasures(app: App, home: str) -> Iterator[Stop]:
         yield Stop(f"erasure-{status}", f"{home}/{found.pk}/")
         if status == "verified":
             yield Stop("erasure-certificate", f"{home}/{found.pk}/certificate/")
+
+
+def _of_the_audit(app: App, home: str) -> Iterator[Stop]:
+    yield Stop("audit", f"{home}/")
+    yield Stop("audit-narrowed", f"{home}/?verb=flag&role=curator&way=changes&since=2020-01-01")
+    yield Stop("audit-none", f"{home}/?actor=nobody")
+    yield Stop("audit-wrong", f"{home}/?verb=Outcome+stated&since=yesterday")
+    yield Stop("audit-verification", f"{home}/verification/")
+    entries = AuditEntry.objects.filter(app=app).order_by("at", "id")
+    for name, verb in (("changed", "outcome.stated"), ("created", "episode.created")):
+        found = entries.filter(verb=verb).first()
+        if found is not None:
+            yield Stop(f"audit-{name}", f"{home}/{found.id}/")
+    texts = AuditPayload.objects.filter(app=app).values("entry_id")
+    erased = entries.exclude(id__in=texts).first()
+    if erased is not None:
+        yield Stop("audit-erased", f"{home}/{erased.id}/")
+    yield Stop("audit-installation", "/audit/")
 
 
 def _of_incidents(app: App, home: str) -> Iterator[Stop]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -16,12 +18,12 @@ from curation.access import RIGHTS, Right
 from curation.incidents import open_incident
 from curation.legal_holds import place_hold
 from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
-from episodes import lifecycle
+from episodes import audit, lifecycle
 from episodes.enums import HoldKind, Role
 from episodes.erasure.request import request_erasure
 from episodes.erasure.run import run_erasures
 from episodes.members import add_member
-from episodes.models import App, Episode, Erasure
+from episodes.models import App, AuditEntry, Episode, Erasure
 from episodes.toolsets import declare_toolset
 from tests.curation.cast import make_member, make_user, sign_in
 from tests.curation.poisoned import make_containment, make_flag
@@ -51,6 +53,11 @@ def guarded() -> dict[str, Right]:
 
 
 OPEN = {"curation:sign-in", "curation:sign-out"}
+INSTALLATION = {
+    f"curation:{pattern.name}"
+    for pattern in of_the_console(get_resolver().url_patterns)
+    if hasattr(pattern.callback, "of_the_installation")
+}
 PERSONAL = {"curation:home", "curation:app-list", "curation:preferences", "curation:keys"}
 
 
@@ -90,6 +97,8 @@ def thing(name: str, app: App, episode: Episode) -> object:
             named = {"app": app, "incident": incident, "removed_at": None}
             told = {"kind": "block", "target_id": "b"}
             return IncidentLink.objects.get_or_create(**named, defaults=told)[0].id
+        case "entry_id":
+            return AuditEntry.objects.filter(app=app).latest("at").id
         case "hold_id":
             return place_hold(
                 app=app, kind=HoldKind.SUBJECT, target_id="user-1", reason="r", actor=ACTOR
@@ -139,7 +148,7 @@ def address(name: str, app: App, episode: Episode, **made: object) -> str:
 def test_every_address_is_guarded_or_known_to_be_open() -> None:
     names = {f"curation:{p.name}" for p in of_the_console(get_resolver().url_patterns)}
 
-    assert names == guarded().keys() | OPEN | PERSONAL
+    assert names == guarded().keys() | OPEN | PERSONAL | INSTALLATION
 
 
 REFUSED = {403, 404}
@@ -169,6 +178,36 @@ def test_a_role_opens_what_its_rights_say(
     opened = {name for name, status in statuses.items() if status not in REFUSED}
     assert opened == {name for name, right in guarded().items() if right in RIGHTS[Role(role)]}
     assert {status for status in statuses.values() if status >= 500} == set()
+
+
+@pytest.mark.parametrize("role", ["superuser", *Role.values])
+def test_the_installation_is_the_superusers(app: App, role: str) -> None:
+    is_root = role == "superuser"
+    user = User.objects.create_superuser("root") if is_root else make_member(app, role)
+    client = sign_in(user)
+    make_user_entry()
+    paths = [address_of_installation(name) for name in sorted(INSTALLATION)]
+
+    answers = [client.get(path).status_code for path in paths]
+
+    assert len(paths) >= 4
+    # 405: an address that only takes a POST
+    assert set(answers) == ({200, 405} if is_root else {404, 405})
+
+
+def make_user_entry() -> AuditEntry:
+    with transaction.atomic():
+        return audit.record(
+            actor=ACTOR, verb="account.made", target_kind="account", target_id=1, app=None
+        )
+
+
+def address_of_installation(name: str) -> str:
+    if name.endswith("-entry"):
+        return reverse(
+            name, kwargs={"entry_id": AuditEntry.objects.filter(app=None).latest("at").id}
+        )
+    return reverse(name)
 
 
 def test_another_apps_member_finds_nothing(app: App, ask: Callable[[Client, str], int]) -> None:

@@ -82,6 +82,7 @@ def test_who_may_delete_where_nothing_is_deleted() -> None:
     }
 
     assert {name for name, text in texts.items() if "with as_eraser()" in text} == {
+        "episodes/audit/cutting.py",
         "episodes/erasure/run.py",
         "episodes/retention/sweep.py",
     }

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from episodes.audit.checkpoints import write_checkpoint
+from episodes.audit.verifications import keep_verdict
 from episodes.audit.verify import Verdict, verify_audit
 
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, *, json: bool, checkpoint: bool, **options: Any) -> None:
         verdict = verify_audit()
+        keep_verdict(verdict, asked_by="manage.py verify_audit")
         if json:
             self.stdout.write(_as_json(verdict))
         if verdict.broken is not None:
@@ -39,6 +41,7 @@ def _as_json(verdict: Verdict) -> str:
             "entries": verdict.entries,
             "lanes": verdict.lanes,
             "erased_texts": verdict.erased,
+            "cut": verdict.cut,
             "checkpoints": verdict.checkpoints,
             "before_the_chain": verdict.unchained,
             "broken": None
@@ -60,6 +63,8 @@ def _as_text(verdict: Verdict) -> str:
     ]
     if verdict.erased:
         said.append(f"{verdict.erased} texts were removed by erasures that say so")
+    if verdict.cut:
+        said.append(f"{verdict.cut} entries were cut when their time was over, and that is signed")
     if verdict.unchained:
         said.append(f"{verdict.unchained} entries are older than the chain and not covered by it")
     return "; ".join(said)
