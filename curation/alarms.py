@@ -16,16 +16,16 @@ from django.db.models.functions import Greatest
 from curation.alarm_rules import Conspicuous, find_harm, find_retrieval_share
 from curation.models import Alarm, AlarmEnd, Flag, FlagReason, FoundIn
 from curation.poison import Found, flag_episode
+from curation.raising import raise_alarm, record_alarm
 from curation.reviews import REASON_LENGTH, ReasonMissingError
-from episodes import audit
-from episodes.audit import SYSTEM, Actor
+from episodes.audit import Actor
 from episodes.embedding.base import EmbeddingError
 from episodes.exceptions import SubjectErasedError
 from episodes.ingest.storable import Storable
 from episodes.models import App, Episode
 from episodes.tombstones import refuse_erased
 from episodes.trust_rules import AlarmRules, TrustRules
-from memoryadmin.lib import clock, ids
+from memoryadmin.lib import clock
 
 SECONDS = 20.0
 
@@ -61,7 +61,13 @@ def raise_alarms_of(*, app: App) -> int:
     for find in (_share, _harm):
         for one in find(app, rules):
             try:
-                raised += _raise(app, one)
+                raised += raise_alarm(
+                    app=app,
+                    episode_id=one.episode_id,
+                    user_id=one.user_id,
+                    kind=one.kind,
+                    figures=one.figures,
+                )
             except SubjectErasedError:
                 continue  # erased since the look; its log goes, too
     return raised
@@ -78,27 +84,6 @@ def _share(app: App, rules: AlarmRules) -> list[Conspicuous]:
 
 def _harm(app: App, rules: AlarmRules) -> list[Conspicuous]:
     return find_harm(app=app, rules=rules)
-
-
-@transaction.atomic
-def _raise(app: App, found: Conspicuous) -> bool:
-    """Open the alarm unless it is open; the unique constraint decides between two runs."""
-    if found.user_id is not None:
-        refuse_erased(app_id=app.pk, user_id=found.user_id)
-    alarm = Alarm(
-        id=ids.new_id(),
-        app=app,
-        episode_id=found.episode_id,
-        user_id=found.user_id,
-        kind=found.kind,
-        figures=dict(found.figures),
-        raised_at=clock.now(),
-    )
-    Alarm.objects.bulk_create([alarm], ignore_conflicts=True)
-    if not Alarm.objects.filter(app=app, id=alarm.id).exists():
-        return False
-    _record(alarm, "alarm.raised", actor=SYSTEM, figures=alarm.figures)
-    return True
 
 
 @transaction.atomic
@@ -144,18 +129,5 @@ def _close(alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> Alarm:
     if not closed:
         raise AlreadyClosedError(str(alarm.id))
     alarm.refresh_from_db()
-    _record(alarm, "alarm.closed", actor=actor, reason=said, ending=ending)
+    record_alarm(alarm, "alarm.closed", actor=actor, reason=said, ending=ending)
     return alarm
-
-
-def _record(alarm: Alarm, verb: str, *, actor: Actor, reason: str = "", **after: object) -> None:
-    audit.record(
-        actor=actor,
-        verb=verb,
-        target_kind="alarm",
-        target_id=alarm.id,
-        app=alarm.app,
-        user_id=alarm.user_id,
-        reason=reason,
-        after={"episode": str(alarm.episode_id), "kind": alarm.kind, **after},
-    )

@@ -1,6 +1,7 @@
 """Poison: an episode that harms whoever relies on it, flagged by a person; and what it reached.
 
-Flagging blocks in the same transaction, under the flag's own id. The closure, everything that the
+Flagging blocks in the same transaction, under the flag's own id, and with it what was published of
+the episode for everybody; apps that took that over are asked to look. The closure, everything that the
 episode influenced, is blocked after a preview, under an id of its own. Each is lifted by its own id,
 so that overlapping flags, closures and holds never lift one another.
 """
@@ -14,10 +15,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
 from curation.models import Containment, Extent, Flag, FlagReason, FoundIn
+from curation.promotion.copies import copies_of, tell_of_flagged
 from episodes import audit, lifecycle
 from episodes.audit import Actor
 from episodes.enums import BlockKind
@@ -81,23 +83,39 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """The reach of a flagged episode, and how much of it is out of recall.
+    """The reach of a flagged episode and of its copies, and how much of it is out of recall.
 
-    `contained`: blocked by a closure of this flag. `blocked`: by anything at all.
+    `copies`: what was published of the flagged episode, or of one that it reached, for everybody;
+    they are followed like the flagged one, from depth 0. `contained`: blocked by this flag or a
+    closure of it. `blocked`: by anything at all.
     """
 
+    flagged: UUID
     reach: Reach
+    copies: frozenset[UUID]
     contained: frozenset[UUID]
 
     @property
     def affected(self) -> Sequence[ReachedEpisode]:
-        """What can be blocked: every episode that was influenced and is still there."""
-        return [node for node in self.reach.nodes if node.depth > 0 and node.exists]
+        """What can be blocked: every copy and every influenced episode that is still there."""
+        return [
+            node for node in self.reach.nodes if node.episode_id != self.flagged and node.exists
+        ]
+
+    @property
+    def written(self) -> Sequence[ReachedEpisode]:
+        """The episodes among them that sessions wrote after they were given something of it."""
+        return [node for node in self.affected if node.episode_id not in self.copies]
 
     @property
     def open(self) -> Sequence[ReachedEpisode]:
         """What this flag does not keep out of recall yet."""
         return [node for node in self.affected if node.episode_id not in self.contained]
+
+    @property
+    def kept_out(self) -> Sequence[ReachedEpisode]:
+        """What this flag and its closures do keep out of recall, the flagged one left out."""
+        return [node for node in self.affected if node.episode_id in self.contained]
 
     @property
     def blocked(self) -> Sequence[ReachedEpisode]:
@@ -144,7 +162,17 @@ def flag_episode(
     lifecycle.block_episode(
         episode=head, kind=BlockKind.QUARANTINE, change_id=flag.id, reason=reason, actor=actor
     )
-    _record(flag, "flag.raised", said, actor, episode=str(head.id), code=reason)
+    copies = copies_of(app_id=head.app_id, episode_ids=[head.id])
+    lifecycle.block_episodes(
+        app=head.app,
+        episode_ids=copies,
+        kind=BlockKind.QUARANTINE,
+        change_id=flag.id,
+        reason=reason,
+        actor=actor,
+    )
+    tell_of_flagged(app_id=head.app_id, org_episode_ids=[head.id, *copies])
+    _record(flag, "flag.raised", said, actor, episode=str(head.id), code=reason, copies=len(copies))
     return flag
 
 
@@ -158,18 +186,31 @@ def lift_flag(*, flag: Flag, reason: str, actor: Actor) -> Flag:
 
 
 def read_closure(*, flag: Flag) -> Closure:
-    """Return what the flagged episode reached up to now. Two queries."""
-    return Closure(
-        read_reach(app_id=flag.app_id, roots=[flag.episode_id], cutoffs=flag.app.cutoffs),
-        frozenset(
-            Block.objects.filter(
-                app_id=flag.app_id,
-                closed_at__isnull=True,
-                change_id__in=Containment.objects.filter(
-                    app_id=flag.app_id, flag=flag, lifted_at__isnull=True
-                ).values("id"),
-            ).values_list("episode_id", flat=True)
-        ),
+    """Return what the flagged episode and its copies reached up to now. Four queries, and two more
+    each time that something reached was published, too."""
+    copies: frozenset[UUID] = copies_of(app_id=flag.app_id, episode_ids=[flag.episode_id])
+    while True:
+        reach = read_reach(
+            app_id=flag.app_id,
+            roots=[flag.episode_id, *sorted(copies)],
+            cutoffs=flag.app.cutoffs,
+        )
+        reached = [node.episode_id for node in reach.nodes]
+        further = copies_of(app_id=flag.app_id, episode_ids=reached) - copies
+        if not further:
+            return Closure(flag.episode_id, reach, copies, _contained(flag))
+        copies |= further
+
+
+def _contained(flag: Flag) -> frozenset[UUID]:
+    """One query: what the flag's own change and its standing closures block."""
+    closures = Containment.objects.filter(app_id=flag.app_id, flag=flag, lifted_at__isnull=True)
+    return frozenset(
+        Block.objects.filter(
+            Q(change_id=flag.id) | Q(change_id__in=closures.values("id")),
+            app_id=flag.app_id,
+            closed_at__isnull=True,
+        ).values_list("episode_id", flat=True)
     )
 
 
@@ -205,6 +246,7 @@ def block_closure(
     )
     if not blocked:
         raise NothingToBlockError(str(flag.id))
+    tell_of_flagged(app_id=flag.app_id, org_episode_ids=blocked)
     containment = Containment.objects.create(
         id=change,
         app=flag.app,

@@ -52,6 +52,7 @@ CHANGES = {
     "revision": "The session has another revision now.",
     "outcome": "The session's outcome has been decided otherwise since.",
     "origin_ended": "The app that offered it has taken it back.",
+    "origin_blocked": "The app that offered it keeps it out of recall.",
     "expired": "The session that it comes from has expired.",
     "blocked": "The session that it comes from has been blocked since.",
 }

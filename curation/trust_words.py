@@ -15,6 +15,8 @@ from episodes.shadow import SHADOW_RECALL
 ALARMS = {
     AlarmKind.RETRIEVAL_SHARE: "It takes an outsized share of the recalls",
     AlarmKind.OUTCOME_AFTER_RECALL: "Sessions end worse after it was recalled",
+    AlarmKind.ORIGIN_FLAGGED: "The app that offered it has flagged it",
+    AlarmKind.ORIGIN_WITHDRAWN: "The app that offered it has taken it back",
 }
 _SIDES = {"text": "By its words, names and codes", "vector": "By its meaning"}
 
@@ -47,6 +49,10 @@ def _shadow_said(figures: Mapping[str, Any]) -> str:
 
 def alarm_said(alarm: Alarm) -> str:
     figures = alarm.figures
+    if alarm.kind == AlarmKind.ORIGIN_FLAGGED:
+        return "What is shared here was taken over from there, and is flagged there as poison."
+    if alarm.kind == AlarmKind.ORIGIN_WITHDRAWN:
+        return "What is shared here was taken over from there, and is shared there no more."
     if alarm.kind == AlarmKind.RETRIEVAL_SHARE:
         return (
             f"In {figures['days']} days it was the first hit for {figures['share']:.0%} of"

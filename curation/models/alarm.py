@@ -10,10 +10,12 @@ from memoryadmin.lib.constraints import ClosedOnce, belongs_to_its_head, one_of
 
 
 class AlarmKind(models.TextChoices):
-    """What live traffic shows of an episode."""
+    """What makes an episode conspicuous: live traffic, or what another app found of its origin."""
 
     RETRIEVAL_SHARE = "retrieval_share"
     OUTCOME_AFTER_RECALL = "outcome_after_recall"
+    ORIGIN_FLAGGED = "origin_flagged"
+    ORIGIN_WITHDRAWN = "origin_withdrawn"
 
 
 class AlarmEnd(models.TextChoices):
@@ -22,9 +24,9 @@ class AlarmEnd(models.TextChoices):
 
 
 class Alarm(models.Model):
-    """A rule over the recall log found an episode conspicuous: a question to a person, no verdict.
+    """Something made an episode conspicuous: a question to a person, no verdict.
 
-    It blocks nothing. `figures` are what the rule saw when it was raised, numbers only.
+    It blocks nothing. `figures` are what a rule over the recall log saw when it was raised, numbers only.
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)

@@ -32,7 +32,7 @@ from curation.promotion.support import count_support
 from curation.reviews import ReasonMissingError
 from episodes import lifecycle
 from episodes.audit import Actor
-from episodes.enums import ActorKind, LessonSource
+from episodes.enums import ActorKind, LessonSource, RecallState
 from episodes.lifecycle import Publication, Statement, lock_head
 from episodes.models import Episode
 from episodes.tombstones import refuse_erased
@@ -122,8 +122,10 @@ def _subjects_now(held: Precedent) -> Sequence[str] | None:
         origin = Precedent.objects.filter(
             app_id=held.offered_from_app_id, id=held.offered_from, status=PrecedentStatus.APPROVED
         ).select_for_update(no_key=True)
-        if not origin.exists():
+        published = origin.values_list("org_episode_id", flat=True).first()
+        if published is None:
             raise SourceChangedError("origin_ended")
+        _demand_recallable(app_id=held.offered_from_app_id, episode_id=published)
         return None
     if held.source_episode_id is None:
         raise SourceChangedError("gone")
@@ -143,6 +145,19 @@ def _subjects_now(held: Precedent) -> Sequence[str] | None:
     except NotEligibleError as error:
         raise SourceChangedError(error.why) from error
     return count_support(app=held.app, episode_id=head.id).subjects
+
+
+def _demand_recallable(*, app_id: int, episode_id: UUID) -> None:
+    """Raise SourceChangedError when the offering app keeps it out of recall; it may have expired.
+
+    A flag takes the same lock: either it is seen here, or it finds what is published after this.
+    """
+    try:
+        there = lock_head(app_id=app_id, episode_id=episode_id)
+    except Episode.DoesNotExist:
+        return
+    if there.recall_state == RecallState.BLOCKED:
+        raise SourceChangedError("origin_blocked")
 
 
 def _accept_findings(held: Precedent, accepted: Collection[str], because: str) -> None:

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from curation.models import Precedent, PrecedentStatus
+from curation.models import AlarmKind, Precedent, PrecedentStatus
+from curation.promotion.copies import tell_takers
 from curation.promotion.recording import lock_precedent, note_source, record_act, storable_reason
 from curation.promotion.refusals import NotPublishedError, ProposalChangedError
 from curation.reviews import ReasonMissingError
@@ -47,6 +48,10 @@ def end_precedent(
     held.save(update_fields=["status", "ended_by", "ended_at", "end_reason", "version"])
     if before == PrecedentStatus.APPROVED:
         note_source(held)
+        if status == PrecedentStatus.WITHDRAWN:
+            tell_takers(
+                app_id=held.app_id, precedent_ids=[held.id], kind=AlarmKind.ORIGIN_WITHDRAWN
+            )
     record_act(
         held,
         actor=actor,

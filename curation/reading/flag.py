@@ -27,7 +27,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class FlagPage:
     """`head` and `goal` None: the episode has expired or was deleted. `shared`: what was published
-    of it or of its reach, and is still given to everybody."""
+    of it or of its reach, and is given to everybody as long as nothing else blocks it."""
 
     flag: Flag
     head: Episode | None
@@ -96,10 +96,7 @@ def read_flag(*, member: Member, flag: Flag) -> FlagPage:
             Precedent.objects.filter(
                 app_id=flag.app_id,
                 status=PrecedentStatus.APPROVED,
-                source_episode_id__in=[
-                    flag.episode_id,
-                    *(node.episode_id for node in closure.affected),
-                ],
+                org_episode_id__in=closure.copies - closure.contained,
             )
             .only("id", "goal")
             .order_by("approved_at", "id")

@@ -74,12 +74,25 @@ def test_an_episode_is_flagged_and_its_flag_shown(app: App, curator: Client) -> 
     ]
 
 
-def test_what_was_shared_of_it_is_named(app: App, curator: Client) -> None:
-    """Flagging blocks the session; its copy is everybody's, and is withdrawn by itself."""
+def test_a_copy_goes_with_the_flag_and_one_of_its_reach_is_named(app: App, curator: Client) -> None:
     made = make_published(app)
-    flag = make_flag(app, source_of(made))
+    source = source_of(made)
     path = f"/apps/{app.name}/promotion/{made.id}/"
 
+    with_it = Page(curator.get(url(app, f"{make_flag(app, source).id}/")))
+    assert "Copies of these, shared with everybody" in with_it.text
+    assert "Shared with everybody, and not blocked by this" not in with_it.text
+
+    root = make_episode(app, session_id="root")
+    assert source.completed_at is not None
+    log_recall(
+        app,
+        root,
+        user_id=source.user_id or "",
+        session_id=source.session_id,
+        at=source.completed_at - timedelta(minutes=1),
+    )
+    flag = make_flag(app, root)
     shown = Page(curator.get(url(app, f"{flag.id}/")))
     assert "Shared with everybody, and not blocked by this" in shown.text
     assert [one["href"] for one in shown.all("a") if one["href"] == path] == [path]
