@@ -27,7 +27,7 @@ MAX_DEPTH = 5
 class ReachedEpisode:
     """`depth` 0: a root. `via`: the episodes one step nearer that its session had been given.
 
-    `exists` False: served, and since deleted or expired; then only id, depth and recalls are known.
+    `exists` False: served, and since deleted or expired, or being erased; then only id, depth and recalls are known.
     `n_recalls`: times it was served (of those at the last depth not counted: nobody followed them).
     """
 
@@ -173,6 +173,14 @@ def _session(row: Mapping[str, Any]) -> ReachedSession:
     )
 
 
+def _being_erased(user_id: str) -> str:
+    """A condition: what is left of the subject is hidden (episodes.models.being_erased)."""
+    return (
+        "EXISTS (SELECT FROM episodes_erasure x"
+        f" WHERE x.app_id = %(app)s AND x.user_id = {user_id})"
+    )
+
+
 # A row of `wave` holds a whole wave in arrays: which episodes it reached, and what had been given of
 # the wave before. The planner expects a handful of rows of an array, and would join two of them row
 # by row (100,000 recalls took more than ten minutes): so arrays are brought together by grouping
@@ -258,7 +266,7 @@ SELECT 'episode' AS kind, p.depth, p.id, string_to_array(p.via, ' ')::uuid[] AS 
     NULL::int AS revision, NULL::int AS rank, NULL::text[] AS outcomes, NULL::text[] AS sources
 FROM counted p
 LEFT JOIN episodes_episode e ON e.app_id = %(app)s AND e.id = p.id
-    AND coalesce({unexpired("e")}, true)
+    AND coalesce({unexpired("e")}, true) AND NOT {_being_erased("e.user_id")}
 UNION ALL
 SELECT 'session', s.depth, s.parent, coalesce(d.ids, ARRAY[]::uuid[]), s.recalled_at, s.recalls, true, NULL,
     s.user_id, s.session_id, s.outcome, s.outcome_source, NULL, NULL, s.revision, s.rank,
@@ -272,6 +280,7 @@ FROM session s LEFT JOIN LATERAL (
         AND e.session_id = s.session_id AND e.received_at <= %(until)s::timestamptz
         AND coalesce({unexpired("e")}, true)
 ) d ON true
+WHERE NOT {_being_erased("s.user_id")}
 UNION ALL
 SELECT 'counts', 0, NULL, NULL, NULL,
     (SELECT count(DISTINCT recall_id) FROM given WHERE NOT was_served),

@@ -11,14 +11,11 @@ from curation.raising import raise_alarm
 
 def copies_of(*, app_id: int, episode_ids: Collection[UUID]) -> frozenset[UUID]:
     """Return the org episodes that were published of these and not taken back. One query."""
-    return frozenset(
-        Precedent.objects.filter(
-            app_id=app_id,
-            status=PrecedentStatus.APPROVED,
-            source_episode_id__in=episode_ids,
-            org_episode_id__isnull=False,
-        ).values_list("org_episode_id", flat=True)
+    published = Precedent.objects.filter(
+        app_id=app_id, status=PrecedentStatus.APPROVED, source_episode_id__in=episode_ids
     )
+    found = published.values_list("org_episode_id", flat=True)
+    return frozenset(one for one in found if one is not None)
 
 
 def tell_of_flagged(*, app_id: int, org_episode_ids: Collection[UUID]) -> int:

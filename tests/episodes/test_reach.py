@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from episodes.erasure.request import request_erasure
 from episodes.lifecycle import block_episode
 from episodes.models import App, Episode
 from episodes.reach import Reach, read_reach
@@ -273,6 +274,25 @@ def test_what_was_served_and_is_gone_is_said(app: App, root: Episode) -> None:
         (False, None, 1),
     ]
     assert [(one.session_id, one.ended) for one in reach.sessions] == [("one", ()), ("two", ())]
+
+
+def test_who_is_being_erased_is_hidden_and_what_came_of_them_is_not(
+    app: App, root: Episode
+) -> None:
+    leaving = spread(app, [root], session_id="one", user_id="leaving")
+    staying = spread(app, [leaving], session_id="two", user_id="staying")
+    other = make_app()
+    request_erasure(app=other, user_id="staying", actor=ACTOR)  # the same id in another app
+    request_erasure(app=app, user_id="leaving", actor=ACTOR)
+
+    reach = reach_of(root)
+
+    assert [(node.episode_id, node.user_id, node.exists) for node in reach.nodes] == [
+        (root.id, "user-1", True),
+        (leaving.id, None, False),
+        (staying.id, "staying", True),
+    ]
+    assert sessions(reach) == [("two", 2, 1)]
 
 
 def test_several_roots_are_one_reach(app: App, root: Episode) -> None:
