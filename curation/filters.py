@@ -24,7 +24,7 @@ from episodes.enums import (
     ReviewState,
     State,
 )
-from episodes.models import Block, EpisodeQuerySet
+from episodes.models import Block, EpisodeQuerySet, EpisodeRevision
 from episodes.tokens import fts_terms
 
 # Columns of the head that a filter of the same name compares by equality.
@@ -99,6 +99,8 @@ class Filters:
             rows = rows.filter(_STATES[asked["state"]])
         if "tag" in asked:
             rows = rows.filter(tags__contains=[asked["tag"]])
+        if "key" in asked:
+            rows = rows.filter(written_by_key(asked["key"]))
         if "since" in asked:
             rows = rows.filter(completed_at__gte=_midnight(asked["since"]))
         if "until" in asked:
@@ -136,6 +138,15 @@ class Filters:
 
 # An unknown source is none of the authorities; `NOT (x IN …)` alone would lose its nulls.
 NOT_VERIFIED = Q(outcome_source__isnull=True) | ~Q(outcome_source__in=AUTHORITIES)
+
+
+def written_by_key(prefix: str) -> Exists:
+    """A revision of the episode came in with this key."""
+    return Exists(
+        EpisodeRevision.objects.filter(
+            app_id=OuterRef("app_id"), episode_id=OuterRef("id"), key_prefix=prefix
+        )
+    )
 
 
 def _blocked_by(kind: BlockKind) -> Exists:

@@ -69,6 +69,7 @@ class EpisodeFilterForm(forms.Form):
     tag = _Exact("Tag", length=64)
     toolset = _Exact("Toolset", length=128)
     procedure = _Exact("Procedure", length=64)
+    key = _Exact("Written with key", length=16)
     since = _Day("Completed since (UTC)")
     until = _Day("Completed before (UTC)")
     sort = forms.ChoiceField(label="Order", required=False, choices=SORTS)

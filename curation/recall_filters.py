@@ -18,9 +18,9 @@ from episodes.models import Recall, RecallHit
 NO_ARM = "none"
 
 
-def _exact(label: str) -> forms.CharField:
+def _exact(label: str, *, length: int = 256) -> forms.CharField:
     """An id, compared by equality: spaces count."""
-    return forms.CharField(label=label, max_length=256, required=False, strip=False)
+    return forms.CharField(label=label, max_length=length, required=False, strip=False)
 
 
 class RecallFilterForm(forms.Form):
@@ -29,6 +29,7 @@ class RecallFilterForm(forms.Form):
     session_id = _exact("Session")
     user_id = _exact("Subject")
     episode = forms.UUIDField(label="Episode given", required=False)
+    key = _exact("Searched with key", length=16)
     degraded = forms.ChoiceField(
         label="Degraded",
         required=False,
@@ -51,6 +52,8 @@ def narrow(rows: QuerySet[Recall], *, app_id: int, asked: dict[str, Any]) -> Que
     for name in ("session_id", "user_id"):
         if asked[name]:
             rows = rows.filter(**{name: asked[name]})
+    if asked["key"]:
+        rows = rows.filter(key_prefix=asked["key"])
     if asked["degraded"]:
         rows = rows.filter(degraded=asked["degraded"] == "yes")
     if asked["arm"]:

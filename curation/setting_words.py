@@ -95,14 +95,15 @@ RANKING = (
         },
     ),
 )
+# What a key may do with each, for whoever issues it.
 SCOPES = {
-    KeyScope.INGEST: "ingest: write sessions",
-    KeyScope.SEARCH: "search: ask for precedent",
-    KeyScope.FEEDBACK: "feedback: pass on what users say",
-    KeyScope.VERIFY: "verify: state outcomes as the truth, declare toolsets",
-    KeyScope.READ: "read: one subject's episodes, and counts",
-    KeyScope.READ_ALL: "read_all: every subject's episodes, export",
-    KeyScope.ERASE: "erase: delete a subject",
+    KeyScope.INGEST: "send finished sessions of any subject, and ask what became of one",
+    KeyScope.SEARCH: "ask for precedent; every search is logged with what it was given",
+    KeyScope.FEEDBACK: "pass on what users say about a session",
+    KeyScope.VERIFY: "say how a session ended and be believed, declare and retire toolsets",
+    KeyScope.READ: "read episodes, recalls and counts of one subject at a time",
+    KeyScope.READ_ALL: "read and export what belongs to every subject; recorded",
+    KeyScope.ERASE: "erase a subject for good, with all that is stored of it",
 }
 ROLE_HINTS = {
     Role.VIEWER: "reads episodes and measures",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -15,6 +15,7 @@ from curation import words
 from curation.setting_words import RANKING, RULES, SCOPES, Constant, Group
 from episodes.enums import KeyScope, Role
 from episodes.ingest.whitelist import Rule
+from episodes.key_rotation import LONGEST_OVERLAP, OVERLAP
 from memoryadmin.lib import clock
 
 
@@ -106,7 +107,10 @@ class KeyForm(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     limit_per_minute = forms.IntegerField(
-        label="Requests a minute", min_value=1, max_value=1_000_000, required=False
+        label="Requests a minute, if not the installation's",
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
     )
     demands_subject_token = forms.BooleanField(required=False)
 
@@ -118,6 +122,28 @@ class KeyForm(forms.Form):
         if end <= clock.now():
             raise forms.ValidationError("This day has begun already.")
         return end
+
+
+class LimitForm(forms.Form):
+    """`seen`: the limit that the change is based on; empty: the installation's."""
+
+    limit_per_minute = forms.IntegerField(
+        label="Requests a minute", min_value=1, max_value=1_000_000, required=False
+    )
+    seen = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
+
+
+class RotateForm(forms.Form):
+    overlap = forms.IntegerField(
+        label="Hours that both work",
+        min_value=0,
+        max_value=int(LONGEST_OVERLAP / timedelta(hours=1)),
+        initial=int(OVERLAP / timedelta(hours=1)),
+    )
+    reason = forms.CharField(label="Reason", max_length=500, required=False)
+
+    def clean_overlap(self) -> timedelta:
+        return timedelta(hours=self.cleaned_data["overlap"])
 
 
 class ReasonForm(forms.Form):

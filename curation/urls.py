@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from curation.views import (
+    api_key,
     api_keys,
     arguments,
     audit,
@@ -139,7 +140,10 @@ _of_the_settings: list[URLPattern | URLResolver] = [
     path("toolsets/", toolsets.show_toolsets, name="settings-toolsets"),
     path("toolsets/<uuid:toolset_id>/retire/", toolsets.retire, name="settings-toolset-retire"),
     path("keys/", api_keys.edit_keys, name="settings-keys"),
-    path("keys/<uuid:key_id>/revoke/", api_keys.revoke, name="settings-key-revoke"),
+    path("keys/<uuid:key_id>/", api_key.show_key, name="settings-key"),
+    path("keys/<uuid:key_id>/rotate/", api_key.rotate, name="settings-key-rotate"),
+    path("keys/<uuid:key_id>/limit/", api_key.limit, name="settings-key-limit"),
+    path("keys/<uuid:key_id>/revoke/", api_key.revoke, name="settings-key-revoke"),
     path("incidents/", incident_hook.edit_hook, name="settings-incidents"),
     path("members/", members.edit_members, name="settings-members"),
     path("members/<int:member_id>/role/", members.set_role, name="settings-member-role"),

@@ -69,4 +69,4 @@ def rotate_key(
 
 
 def _said(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+    return moment.isoformat(timespec="seconds") if moment else None

@@ -190,15 +190,14 @@ WITH found AS MATERIALIZED (
     FROM episodes_apikey WHERE prefix = %(prefix)s AND secret_hash = %(secret_hash)s
 ), counted AS (
     INSERT INTO episodes_ratewindow AS w (key_id, minute, n, routes, refused)
-    SELECT id, %(minute)s, is_valid::int,
-        CASE WHEN is_valid THEN jsonb_build_object(%(route)s::text, 1) ELSE jsonb_build_object() END,
+    SELECT id, %(minute)s, is_valid::int, jsonb_build_object(%(route)s::text, 1),
         CASE WHEN is_valid THEN jsonb_build_object()
             ELSE jsonb_build_object('401 ' || %(route)s::text, 1) END
     FROM found
     ON CONFLICT (key_id, minute) DO UPDATE SET
         n = w.n + excluded.n,
-        routes = CASE WHEN excluded.n = 0 THEN w.routes ELSE w.routes || jsonb_build_object(
-            %(route)s::text, coalesce((w.routes ->> %(route)s::text)::int, 0) + 1) END,
+        routes = w.routes || jsonb_build_object(
+            %(route)s::text, coalesce((w.routes ->> %(route)s::text)::int, 0) + 1),
         refused = CASE
             WHEN excluded.n = 0 THEN w.refused || jsonb_build_object('401 ' || %(route)s::text,
                 coalesce((w.refused ->> ('401 ' || %(route)s::text))::int, 0) + 1)

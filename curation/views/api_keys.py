@@ -3,18 +3,15 @@ again."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
-from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page
-from curation.settings_forms import KeyForm, ReasonForm
-from episodes.keys import AlreadyRevokedError, issue_key, revoke_key
+from curation.reading.keys import list_keys
+from curation.settings_forms import KeyForm
+from episodes.keys import issue_key
 from episodes.models import ApiKey
 from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
@@ -47,30 +44,6 @@ def _issue(request: ConsoleRequest, form: KeyForm) -> HttpResponse:
     return _render(request, KeyForm(), issued=key, secret=secret)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@right_required(Right.ADMINISTER)
-def revoke(request: ConsoleRequest, key_id: UUID) -> HttpResponse:
-    key = ApiKey.objects.filter(app=request.seat.app, id=key_id).first()
-    if key is None:
-        raise Http404
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if not form.is_valid():
-        return render_page(
-            request,
-            "curation/settings_key_revoke.html",
-            {"key": key, "form": form, "tab": "keys", "may_administer": True},
-            fragment="question",
-            status=422 if form.is_bound else 200,
-        )
-    try:
-        revoke_key(key=key, actor=actor_of(request), reason=form.cleaned_data["reason"])
-    except AlreadyRevokedError:
-        messages.info(request, "That key was revoked before.")
-    else:
-        messages.success(request, "Revoked. Its next request is refused.")
-    return redirect("curation:settings-keys", app_name=request.seat.app.name)
-
-
 def _render(
     request: ConsoleRequest,
     form: KeyForm,
@@ -83,7 +56,7 @@ def _render(
     context = {
         "tab": "keys",
         "form": form,
-        "keys": ApiKey.objects.filter(app=request.seat.app).order_by("revoked_at", "-created_at"),
+        "rows": list_keys(member=request.seat.member),
         "issued": issued,
         "secret": secret,
         "subject_secret": subject_secret,

@@ -56,7 +56,7 @@ def list_log(request: ConsoleRequest) -> HttpResponse:
 
 
 # The filters whose value says nothing about a subject.
-_NAMED = {"episode", "degraded", "arm", "since"}
+_NAMED = {"episode", "key", "degraded", "arm", "since"}
 
 
 @require_safe

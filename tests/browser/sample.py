@@ -25,6 +25,7 @@ from memoryadmin.lib.jobs import without_doorbells
 from tests.browser.erasures import make_erasures
 from tests.browser.incidents import make_incidents
 from tests.browser.promotions import make_promotions
+from tests.browser.sample_keys import make_keys
 from tests.browser.sample_poison import make_poison
 from tests.browser.sample_trust import make_trust
 from tests.factories import ACTOR, make_app, make_key, write
@@ -123,6 +124,7 @@ def _make(episodes: int, now: datetime) -> Sample:
     make_promotions(app, now)
     make_trust(app, now)
     make_erasures(app, now)
+    make_keys(app, now)
     return Sample(app, now)
 
 
@@ -160,7 +162,7 @@ def _live(
     goal, kind, tools = drawn.choice(_GOALS)
     filled = goal.format(amount=drawn.randrange(20, 900), n=drawn.randrange(1000, 9900))
     user, session = f"cus_{drawn.randrange(24):04d}", f"run-{number:05d}"
-    caller = authenticate(key)
+    caller = authenticate(key, route="POST api/v1/search")
     assert caller is not None
     recall.search(
         caller=caller,

@@ -21,6 +21,7 @@ from episodes.models import (
 from tests.browser.erasures import erasures_of
 from tests.browser.incidents import looked_into
 from tests.browser.promotions import lesson_of, precedent_of
+from tests.browser.sample_keys import used_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,8 @@ def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
     yield Stop("settings-wrong", f"{home}/settings/ranking/?success=20&window=none")
     key = ApiKey.objects.filter(app=app)[0]
     yield Stop("settings-revoke", f"{home}/settings/keys/{key.id}/revoke/")
+    yield Stop("settings-key", f"{home}/settings/keys/{used_key(app).id}/")
+    yield Stop("settings-rotate", f"{home}/settings/keys/{key.id}/rotate/")
     member = Member.objects.filter(app=app)[0]
     yield Stop("settings-remove", f"{home}/settings/members/{member.pk}/remove/")
     toolset = Toolset.objects.filter(app=app)[0]

@@ -102,7 +102,12 @@ def test_a_key_that_ended_is_counted_as_refused(app: App) -> None:
         ApiClient(raw).get("stats")
 
     key.refresh_from_db()
-    assert uses(key) == [Use(FIRST, STATS, 401, 2), Use(SECOND, STATS, 401, 1)]
+    assert uses(key) == [
+        Use(FIRST, STATS, 0, 2),
+        Use(FIRST, STATS, 401, 2),
+        Use(SECOND, STATS, 0, 1),
+        Use(SECOND, STATS, 401, 1),
+    ]
     assert key.last_used_at is None
 
 

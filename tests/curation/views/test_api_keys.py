@@ -10,13 +10,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from episodes.enums import KeyScope, Role
-from episodes.keys import authenticate
+from episodes.key_rotation import rotate_key
+from episodes.keys import authenticate, revoke_key
 from episodes.models import ApiKey, App, AuditEntry, AuditPayload
 from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 from tests.curation.cast import make_member, member_client, sign_in
 from tests.curation.views.page import Page
-from tests.factories import make_app, make_key
+from tests.factories import ACTOR, make_app, make_key
 
 HTMX = {"HX-Request": "true"}
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -156,6 +157,26 @@ def test_an_ended_key_says_so(app: App, admin: Client) -> None:
         assert "until" in Page(admin.get(url(app))).text
     with clock.at(NOW + timedelta(days=2)):
         assert "ended" in Page(admin.get(url(app))).text
+
+
+def test_living_keys_come_first_and_lead_to_their_pages(app: App, admin: Client) -> None:
+    revoked, older, newer = (make_key(app)[0] for _ in range(3))
+    revoke_key(key=revoked, actor=ACTOR)
+
+    page = Page(admin.get(url(app)))
+
+    assert [a["href"] for a in page.all("a", class_="row-link")] == [
+        f"{url(app)}{key.id}/" for key in (newer, older, revoked)
+    ]
+
+
+def test_a_pair_shows_which_one_goes(app: App, admin: Client) -> None:
+    old, _ = make_key(app)
+    rotate_key(key=old, actor=ACTOR)
+
+    page = Page(admin.get(url(app)))
+
+    assert page.texts("span", class_="badge") == ["Works", "Being replaced"]
 
 
 def test_compliance_sees_keys_and_manages_none(app: App, compliance: Client) -> None:

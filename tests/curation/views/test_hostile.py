@@ -169,8 +169,8 @@ def test_hostile_text_makes_no_element_of_any_page(
     "asked",
     [
         "episodes/?{}",
-        "episodes/?q={}&tool={}&error={}&user_id={}&session_id={}&task_id={}&tag={}",
-        "recalls/?user_id={}&session_id={}&arm={}&episode={}",
+        "episodes/?q={}&tool={}&error={}&user_id={}&session_id={}&task_id={}&tag={}&key={}",
+        "recalls/?user_id={}&session_id={}&arm={}&episode={}&key={}",
         "queue/?why={}",
         "poison/?state={}",
         "settings/ranking/?success={}&window={}",
