@@ -160,3 +160,8 @@ UNFINISHED = (
     ErasureStatus.VERIFYING,
     ErasureStatus.ON_HOLD,
 )
+
+
+class SignInMethod(TextChoices):
+    PASSWORD = "password"  # noqa: S105  (the word, not one)
+    PROVIDER = "provider"

@@ -28,6 +28,8 @@ from episodes.models import (
     AuditPayload,
     AuditVerification,
     Block,
+    ConsoleSession,
+    DepartedName,
     Episode,
     EpisodeRevision,
     EpisodeVector,
@@ -37,6 +39,8 @@ from episodes.models import (
     Heartbeat,
     Hold,
     IdempotencyRecord,
+    Identity,
+    Invitation,
     KeyUse,
     OutcomeEntry,
     PendingEmbedding,
@@ -44,9 +48,12 @@ from episodes.models import (
     RateWindow,
     Recall,
     RecallHit,
+    RecoveryCode,
     RetentionPolicy,
     RetentionRun,
+    SecondFactor,
     Serving,
+    SignInTries,
     Tombstone,
     Toolset,
     VectorGeneration,
@@ -257,6 +264,14 @@ def _keep_the_rest() -> None:
     user = ("username", "password", "first_name", "last_name", "email")
     keep(get_user_model(), *user, because=account)
     keep(Session, "session_key", "session_data", because=account)
+    keep(ConsoleSession, "session_key", "session_data", because=account)
+    keep(SignInTries, "key", because="a keyed hash of who tried to sign in")
+    invited = ("name", "email", "token_hash", "made_by", "accepted_by")
+    keep(Invitation, *invited, because="who is invited to the console, which is no subject")
+    keep(SecondFactor, "secret", because=account)
+    keep(RecoveryCode, "code_hash", because=account)
+    keep(Identity, "issuer", "subject", because=account)
+    keep(DepartedName, "name", because=PEOPLE)
     keep(Group, "name", because="names of groups of accounts")
     keep(Permission, "name", "codename", because="Django's own words")
     keep(ContentType, "app_label", "model", because="Django's own words")

@@ -1,4 +1,13 @@
 from episodes.models.access import ApiKey, KeyUse, Member, RateWindow
+from episodes.models.account import (
+    ConsoleSession,
+    DepartedName,
+    Identity,
+    Invitation,
+    RecoveryCode,
+    SecondFactor,
+    SignInTries,
+)
 from episodes.models.app import App, RankingProfile
 from episodes.models.audit import (
     AuditCheckpoint,
@@ -41,6 +50,8 @@ __all__ = [
     "AuditPayload",
     "AuditVerification",
     "Block",
+    "ConsoleSession",
+    "DepartedName",
     "Episode",
     "EpisodeQuerySet",
     "EpisodeRevision",
@@ -51,6 +62,8 @@ __all__ = [
     "Heartbeat",
     "Hold",
     "IdempotencyRecord",
+    "Identity",
+    "Invitation",
     "KeyUse",
     "Member",
     "OutcomeEntry",
@@ -60,9 +73,12 @@ __all__ = [
     "RateWindow",
     "Recall",
     "RecallHit",
+    "RecoveryCode",
     "RetentionPolicy",
     "RetentionRun",
+    "SecondFactor",
     "Serving",
+    "SignInTries",
     "Tombstone",
     "Toolset",
     "VectorGeneration",
