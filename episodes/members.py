@@ -32,12 +32,14 @@ def add_member(*, app: App, user: User, role: str, actor: Actor) -> Member:
 
 
 @transaction.atomic
-def change_role(*, member: Member, role: str, actor: Actor) -> Member:
-    """Give a member another role. Raises LastAdminError, Member.DoesNotExist."""
+def change_role(*, member: Member, role: str, actor: Actor, may_be_last: bool = False) -> Member:
+    """Give a member another role. Raises LastAdminError (not with `may_be_last`),
+    Member.DoesNotExist."""
     locked = _lock(member)
     if locked.role == role:
         return locked
-    _keep_an_admin(locked)
+    if not may_be_last:
+        _keep_an_admin(locked)
     before = locked.role
     locked.role = Role(role)
     locked.save(update_fields=["role"])
@@ -46,10 +48,12 @@ def change_role(*, member: Member, role: str, actor: Actor) -> Member:
 
 
 @transaction.atomic
-def remove_member(*, member: Member, actor: Actor) -> None:
-    """End a membership; what the person decided stays. Raises LastAdminError, Member.DoesNotExist."""
+def remove_member(*, member: Member, actor: Actor, may_be_last: bool = False) -> None:
+    """End a membership; what the person decided stays. Raises LastAdminError (not with
+    `may_be_last`), Member.DoesNotExist."""
     locked = _lock(member)
-    _keep_an_admin(locked)
+    if not may_be_last:
+        _keep_an_admin(locked)
     _record(locked, verb="member.removed", actor=actor)
     locked.delete()
 
@@ -61,7 +65,8 @@ def _lock(member: Member) -> Member:
 
 
 def _keep_an_admin(member: Member) -> None:
-    others = Member.objects.filter(app=member.app, role=Role.ADMIN).exclude(pk=member.pk)
+    admins = Member.objects.filter(app=member.app, role=Role.ADMIN, user__is_active=True)
+    others = admins.exclude(pk=member.pk)
     if member.role == Role.ADMIN and not others.exists():
         raise LastAdminError(member.user.get_username())
 

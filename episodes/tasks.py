@@ -66,3 +66,10 @@ def run_erasures() -> int:
     from episodes.erasure.run import run_erasures as work
 
     return work()
+
+
+@shared_task(name="episodes.purge_accounts")
+def purge_accounts() -> int:
+    from episodes.accounts.purge import purge_accounts as work
+
+    return work()

@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from memoryadmin import dsn, keyfile
 from memoryadmin.lib import env
+from memoryadmin.lib.identity_provider import ROLES, SUPERUSER, read_provider
 from memoryadmin.postgres import data_folder
 
 # lets Django's generic classes be subscripted at run time, as mypy wants them
@@ -63,13 +64,16 @@ HTTPS = env.flag("MEMORYADMIN_HTTPS", default=not LOCAL)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_ENGINE = "episodes.accounts.session_store"
+SESSION_COOKIE_AGE = env.whole("MEMORYADMIN_SESSION_HOURS", 12, least=1, most=720) * 3600
+SESSION_IDLE_SECONDS = env.whole("MEMORYADMIN_SESSION_IDLE_MINUTES", 120, least=5, most=43_200) * 60
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
-if env.flag("MEMORYADMIN_TRUST_PROXY", default=False):
+TRUST_PROXY = env.flag("MEMORYADMIN_TRUST_PROXY", default=False)
+if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 CONTENT_SECURITY_POLICY = {
@@ -140,14 +144,22 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
+# --- Who may sign in, and how (episodes/accounts/) --------------------------------------------------
+
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-    )
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in {
+        "MinimumLengthValidator": {"min_length": 12},
+        "CommonPasswordValidator": {},
+        "UserAttributeSimilarityValidator": {},
+    }.items()
 ]
+# roles, and "superuser", that are let in by password only with a second factor
+SECOND_FACTOR_FOR = env.choices("MEMORYADMIN_SECOND_FACTOR_FOR", of=(*ROLES, SUPERUSER))
+IDENTITY_PROVIDER = read_provider()
+PASSWORD_SIGN_IN = env.flag("MEMORYADMIN_PASSWORD_SIGN_IN", default=True)
+if not PASSWORD_SIGN_IN and IDENTITY_PROVIDER is None:
+    env.required("MEMORYADMIN_OIDC_ISSUER", why="MEMORYADMIN_PASSWORD_SIGN_IN is 0")
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -281,6 +293,7 @@ CELERY_BEAT_SCHEDULE = {
         "episodes.sweep_retention": 60.0,
         "episodes.purge_idempotency": crontab(minute="17"),
         "episodes.purge_key_uses": crontab(hour="3", minute="47"),
+        "episodes.purge_accounts": crontab(minute="47"),
         "curation.raise_alarms": crontab(minute="*/10"),
         "curation.consolidate": crontab(hour="2", minute="40"),
         "episodes.checkpoint_audit": crontab(minute="*/10"),

@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from episodes.addresses import hashed_address
+from episodes.addresses import client_address, hashed_address
 from episodes.api.authentication import Access, KeyAuthentication
 from episodes.api.limits import describe_limit, refuse_excess
 from episodes.api.parsing import JSONParser, drain
@@ -104,7 +104,7 @@ def actor_of(request: Request) -> Actor:
         request_id=request_id(request),
         sent_request_id=_sent_request_id(request),
         route=route_of(request),
-        address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
+        address_hash=hashed_address(client_address(request.META)),
     )
 
 

@@ -90,6 +90,14 @@ def names(name: str, default: Iterable[str] = ()) -> list[str]:
     return found or list(default)
 
 
+def choices(name: str, *, of: Iterable[str]) -> list[str]:
+    """Read a comma-separated list of which each part is one of these words."""
+    allowed, found = tuple(of), names(name)
+    if unknown := [part for part in found if part not in allowed]:
+        raise ImproperlyConfigured(f"{name} may list {', '.join(allowed)}, not {unknown[0]!r}")
+    return found
+
+
 def url(name: str, default: str = "", *, schemes: Iterable[str]) -> str:
     allowed = tuple(schemes)
     value = text(name, default)

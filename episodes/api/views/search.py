@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from episodes import recall
-from episodes.addresses import hashed_address
+from episodes.addresses import client_address, hashed_address
 from episodes.api.answer import answer
 from episodes.api.route import route_of
 from episodes.api.schema import describe
@@ -34,6 +34,6 @@ class SearchView(ApiView):
                 request=search,
                 request_id=request_id(request),
                 route=route_of(request),
-                address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
+                address_hash=hashed_address(client_address(request.META)),
             )
         )

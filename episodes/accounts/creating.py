@@ -1,4 +1,4 @@
-"""Console accounts: who can sign in at all. What they may do in an app is episodes/members.py."""
+"""Makes accounts. A name that somebody has left under is not given away again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from episodes import audit
 from episodes.audit import Actor
+from episodes.models import DepartedName
 
 
 class AccountExistsError(Exception):
@@ -16,7 +17,8 @@ class AccountExistsError(Exception):
 
 
 class BadAccountNameError(ValueError):
-    """The name is empty, too long, or holds characters that a name may not have."""
+    """The name is empty, too long, holds characters that a name may not have, or was a person's who
+    has left."""
 
 
 class WeakPasswordError(ValueError):
@@ -24,9 +26,12 @@ class WeakPasswordError(ValueError):
 
 
 @transaction.atomic
-def create_account(*, name: str, password: str, is_superuser: bool = False, actor: Actor) -> User:
-    """Make an account that can sign in. A superuser manages the installation and every app.
+def create_account(
+    *, name: str, password: str | None, is_superuser: bool = False, actor: Actor
+) -> User:
+    """Make an account that can sign in; with `password` None only through the identity provider.
 
+    A superuser manages the installation and every app.
     Raises BadAccountNameError, AccountExistsError, WeakPasswordError.
     """
     user = User(username=User.normalize_username(name), is_superuser=is_superuser)
@@ -34,11 +39,13 @@ def create_account(*, name: str, password: str, is_superuser: bool = False, acto
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
         raise BadAccountNameError(" ".join(error.messages)) from None
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        raise WeakPasswordError(" ".join(error.messages)) from None
-    user.set_password(password)
+    if DepartedName.objects.filter(name=user.get_username()).exists():
+        raise BadAccountNameError("Somebody of that name has left, and what they decided stays.")
+    if password is None:
+        user.set_unusable_password()
+    else:
+        check_new_password(password=password, user=user)
+        user.set_password(password)
     try:
         with transaction.atomic():
             user.save(force_insert=True)
@@ -53,6 +60,14 @@ def create_account(*, name: str, password: str, is_superuser: bool = False, acto
         after={"user": user.get_username(), "superuser": is_superuser},
     )
     return user
+
+
+def check_new_password(*, password: str, user: User) -> None:
+    """Raise WeakPasswordError for one that the rules of settings.py refuse."""
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise WeakPasswordError(" ".join(error.messages)) from None
 
 
 def has_account() -> bool:
