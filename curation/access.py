@@ -15,15 +15,17 @@ from typing import Any, Concatenate
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from episodes.addresses import hashed_address
+from episodes.accounts.second_factor import is_demanded
+from episodes.accounts.signing_in import FACTOR, METHOD
+from episodes.addresses import client_address, hashed_address
 from episodes.audit import Actor
-from episodes.enums import ActorKind, Role
+from episodes.enums import ActorKind, Role, SignInMethod
 from episodes.models import App, Member
 from memoryadmin.lib import ids
 
@@ -145,15 +147,39 @@ def signed_in_required(
     @wraps(view)
     def guarded(request: ConsoleRequest, /, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
+            back = request.get_full_path()
             if request.htmx:
                 back = request.htmx.current_url_abs_path or "/"
-                to_sign_in = redirect_to_login(back, reverse("curation:sign-in"))
-                return HttpResponseClientRedirect(to_sign_in.url)
-            return redirect_to_login(request.get_full_path(), reverse("curation:sign-in"))
+            to_sign_in = redirect_to_login(back, reverse("curation:sign-in"))
+            return redirect_whole(request, to_sign_in.url)
         request.seats = seats_of(request.user)
+        if _lacks_a_factor(request):
+            return redirect_whole(request, reverse("curation:preferences-factor"))
         return view(request, **kwargs)
 
     return guarded
+
+
+# Where somebody may go who still has to set their second factor up.
+_TO_A_FACTOR = {"preferences-factor", "preferences-factor-qr"}
+
+
+def _lacks_a_factor(request: ConsoleRequest) -> bool:
+    """Whether the installation asks for a second factor in one of the person's roles, and this
+    session began without one. The identity provider asks for its own."""
+    session, match = request.session, request.resolver_match
+    if session.get(METHOD) == SignInMethod.PROVIDER or session.get(FACTOR):
+        return False
+    if match is not None and match.url_name in _TO_A_FACTOR:
+        return False
+    return is_demanded(request.user, (seat.member.role for seat in request.seats))
+
+
+def redirect_whole(request: ConsoleRequest, address: str) -> HttpResponseBase:
+    """Lead somewhere else, the whole page even when a fragment was wanted."""
+    if request.htmx:
+        return HttpResponseClientRedirect(address)
+    return HttpResponseRedirect(address)
 
 
 def right_required(
@@ -205,14 +231,21 @@ def demand(request: ConsoleRequest, right: Right) -> None:
 
 
 def actor_of(request: ConsoleRequest) -> Actor:
-    """Return the person as the actor of what this request changes, in the role they have now."""
-    match = request.resolver_match
+    """Return the person as the actor of what this request changes, in the role they have now: in
+    the app of the page, or else as whoever looks after the installation."""
     seat: Seat | None = getattr(request, "seat", None)
+    role = seat.role if seat else ("superuser" if request.user.is_superuser else "")
+    return actor_named(request, request.user.get_username(), role=role)
+
+
+def actor_named(request: HttpRequest, name: str, *, role: str = "") -> Actor:
+    """The same of somebody who is not signed in, or not yet; without a name the sign-in itself."""
+    match = request.resolver_match
     return Actor(
-        name=request.user.get_username(),
-        kind=ActorKind.MEMBER,
-        role=seat.role if seat is not None else "superuser",
+        name=name or "sign-in",
+        kind=ActorKind.MEMBER if name else ActorKind.SYSTEM,
+        role=role,
         request_id=str(ids.new_id()),
         route=f"{request.method} {match.route if match else ''}"[:64],
-        address_hash=hashed_address(request.META.get("REMOTE_ADDR", "")),
+        address_hash=hashed_address(client_address(request.META)),
     )

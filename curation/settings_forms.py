@@ -150,19 +150,19 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(label="Reason", max_length=500, required=False)
 
 
-def _role_field() -> forms.ChoiceField:
+def role_field() -> forms.ChoiceField:
     return forms.ChoiceField(label="Role", choices=[(role, words.ROLES[role]) for role in Role])
 
 
 class RoleForm(forms.Form):
-    role = _role_field()
+    role = role_field()
 
 
 class MemberForm(forms.Form):
     """Names an account that exists; accounts are made by whoever runs the installation."""
 
     user_name = forms.CharField(label="User name", max_length=150)
-    role = _role_field()
+    role = role_field()
 
     def clean_user_name(self) -> User:
         found = User.objects.filter(username=self.cleaned_data["user_name"], is_active=True).first()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from curation.views import (
+    accounts,
     api_key,
     api_keys,
     arguments,
@@ -21,6 +22,7 @@ from curation.views import (
     incident_parts,
     incidents,
     installation,
+    invitation,
     members,
     overview,
     poison,
@@ -33,7 +35,9 @@ from curation.views import (
     recalls,
     retention,
     reviews,
+    second_factor,
     sign_in,
+    single_sign_on,
     toolsets,
     trust,
     trust_settings,
@@ -146,6 +150,12 @@ _of_the_settings: list[URLPattern | URLResolver] = [
     path("keys/<uuid:key_id>/revoke/", api_key.revoke, name="settings-key-revoke"),
     path("incidents/", incident_hook.edit_hook, name="settings-incidents"),
     path("members/", members.edit_members, name="settings-members"),
+    path("members/invite/", members.invite, name="settings-invite"),
+    path(
+        "members/invitations/<uuid:invitation_id>/revoke/",
+        members.revoke,
+        name="settings-invitation-revoke",
+    ),
     path("members/<int:member_id>/role/", members.set_role, name="settings-member-role"),
     path("members/<int:member_id>/remove/", members.remove, name="settings-member-remove"),
 ]
@@ -176,7 +186,19 @@ urlpatterns = [
     path("apps/<str:app_name>/", include(_of_an_app)),
     path("audit/", include(_of_the_installation)),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/code/", sign_in.give_code, name="sign-in-code"),
+    path("sign-in/provider/", single_sign_on.leave, name="sign-in-provider"),
+    path("sign-in/provider/back/", single_sign_on.come_back, name="sign-in-back"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("invitations/<str:token>/", invitation.accept, name="invitation"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("preferences/password/", preferences.set_password, name="preferences-password"),
+    path("preferences/second-factor/", second_factor.show, name="preferences-factor"),
+    path(
+        "preferences/second-factor/code.svg", second_factor.draw_code, name="preferences-factor-qr"
+    ),
+    path("preferences/provider/", single_sign_on.link, name="preferences-provider"),
+    path("accounts/", accounts.list_all, name="account-list"),
+    path("accounts/<int:account_id>/<str:act>/", accounts.change, name="account-change"),
     path("keys/", preferences.list_keys, name="keys"),
 ]

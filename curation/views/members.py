@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation import words
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
+from curation.account_forms import InvitationForm
 from curation.page import render_page
 from curation.setting_words import ROLE_HINTS
 from curation.settings_forms import MemberForm, RoleForm
+from episodes.accounts.invitations import (
+    InvitationOverError,
+    invite_person,
+    revoke_invitation,
+)
 from episodes.enums import Role
 from episodes.members import (
     AlreadyMemberError,
@@ -21,7 +30,8 @@ from episodes.members import (
     change_role,
     remove_member,
 )
-from episodes.models import Member
+from episodes.models import Invitation, Member
+from memoryadmin.lib import clock
 
 _LAST_ADMIN = "This is the last admin: without them nobody could manage the app."
 
@@ -42,6 +52,39 @@ def edit_members(request: ConsoleRequest) -> HttpResponse:
         form.add_error("user_name", f"{user.get_username()} is a member already.")
         return _render(request, form, status=422)
     messages.success(request, f"{user.get_username()} is a member now.")
+    return _back(request)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@right_required(Right.ADMINISTER)
+def invite(request: ConsoleRequest) -> HttpResponse:
+    """The answer to the POST is the only time that the link is shown."""
+    if request.method != "POST":
+        return redirect("curation:settings-members", app_name=request.seat.app.name)
+    form = InvitationForm(request.POST, auto_id="id_invited_%s")
+    if not form.is_valid():
+        return _render(request, MemberForm(), status=422, invitation=form)
+    made, token = invite_person(
+        app=request.seat.app,
+        name=form.cleaned_data["name"],
+        email=form.cleaned_data["email"],
+        role=form.cleaned_data["role"],
+        actor=actor_of(request),
+    )
+    link = request.build_absolute_uri(reverse("curation:invitation", kwargs={"token": token}))
+    return _render(request, MemberForm(), made=made, link=link)
+
+
+@require_POST
+@right_required(Right.ADMINISTER)
+def revoke(request: ConsoleRequest, invitation_id: UUID) -> HttpResponse:
+    try:
+        found = revoke_invitation(
+            app=request.seat.app, invitation_id=invitation_id, actor=actor_of(request)
+        )
+    except InvitationOverError:
+        raise Http404 from None
+    messages.success(request, f"The invitation of {found.name} is revoked.")
     return _back(request)
 
 
@@ -107,10 +150,23 @@ def _render(
     *,
     status: int = 200,
     refused: Member | None = None,
+    invitation: InvitationForm | None = None,
+    made: Invitation | None = None,
+    link: str = "",
 ) -> HttpResponse:
+    waiting = Invitation.objects.filter(
+        app=request.seat.app,
+        accepted_at__isnull=True,
+        revoked_at__isnull=True,
+        expires_at__gt=clock.now(),
+    )
     context = {
         "tab": "members",
         "form": form,
+        "invitation": invitation or InvitationForm(auto_id="id_invited_%s"),
+        "invitations": waiting.order_by("-made_at"),
+        "made": made,
+        "link": link,
         "members": Member.objects.filter(app=request.seat.app)
         .select_related("user")
         .order_by("user__username"),

@@ -19,6 +19,7 @@ from curation.incidents import open_incident
 from curation.legal_holds import place_hold
 from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
 from episodes import audit, lifecycle
+from episodes.accounts.invitations import invite_person
 from episodes.enums import HoldKind, Role
 from episodes.erasure.request import request_erasure
 from episodes.erasure.run import run_erasures
@@ -52,13 +53,29 @@ def guarded() -> dict[str, Right]:
     }
 
 
-OPEN = {"curation:sign-in", "curation:sign-out"}
+OPEN = {
+    "curation:sign-in",
+    "curation:sign-in-code",
+    "curation:sign-in-provider",
+    "curation:sign-in-back",
+    "curation:sign-out",
+    "curation:invitation",
+}
 INSTALLATION = {
     f"curation:{pattern.name}"
     for pattern in of_the_console(get_resolver().url_patterns)
     if hasattr(pattern.callback, "of_the_installation")
 }
-PERSONAL = {"curation:home", "curation:app-list", "curation:preferences", "curation:keys"}
+PERSONAL = {
+    "curation:home",
+    "curation:app-list",
+    "curation:preferences",
+    "curation:preferences-password",
+    "curation:preferences-factor",
+    "curation:preferences-factor-qr",
+    "curation:preferences-provider",
+    "curation:keys",
+}
 
 
 def thing(name: str, app: App, episode: Episode) -> object:
@@ -80,6 +97,8 @@ def thing(name: str, app: App, episode: Episode) -> object:
             return add_member(
                 app=app, user=make_user(f"member-{uuid4()}"), role=Role.VIEWER, actor=ACTOR
             ).pk
+        case "invitation_id":
+            return invite_person(app=app, name="ben", role=Role.VIEWER, actor=ACTOR)[0].pk
         case "precedent_id":
             return make_proposal(app).id
         case "lesson_id":
@@ -203,6 +222,9 @@ def make_user_entry() -> AuditEntry:
 
 
 def address_of_installation(name: str) -> str:
+    if name == "curation:account-change":
+        somebody = make_user(f"somebody-{uuid4()}")
+        return reverse(name, kwargs={"account_id": somebody.pk, "act": "sessions"})
     if name.endswith("-entry"):
         return reverse(
             name, kwargs={"entry_id": AuditEntry.objects.filter(app=None).latest("at").id}

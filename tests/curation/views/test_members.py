@@ -168,4 +168,4 @@ def test_the_list_asks_as_much_for_many_rows_as_for_one(app: App, admin: Client,
     with CaptureQueriesContext(connection) as asked:
         page = Page(admin.get(url(app)))
 
-    assert (len(asked), len(page.all("th", scope="row"))) == (5, n)
+    assert (len(asked), len(page.all("th", scope="row"))) == (6, n)
