@@ -9,6 +9,7 @@ from curation import words
 from curation.holds import KEPT_OUT
 from curation.models import Alarm, AlarmKind
 from episodes.burst import BURST
+from episodes.ingest.evidence import BLOCKED_ELSEWHERE
 from episodes.models import Block
 from episodes.shadow import SHADOW_RECALL
 
@@ -32,6 +33,8 @@ def hold_said(block: Block) -> str:
             " one key, each claimed to be a success by nobody but itself"
             f" ({figures['same_procedure']} with the same tools in the same order)."
         )
+    if block.reason == BLOCKED_ELSEWHERE:
+        return words.reason_text(block.reason)
     if block.reason == KEPT_OUT:
         return "A person read it and kept it out."
     return f"It reads like an instruction to a model: {words.reason_text(block.reason)}."

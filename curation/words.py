@@ -15,6 +15,7 @@ from episodes.enums import (
     Role,
     ToolsetRelation,
 )
+from episodes.ingest.evidence import BLOCKED_ELSEWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ ROLES = {
 # Codes that the program itself writes as a reason (episodes/screen_rules.py, ingest/store.py).
 REASONS = {
     "multiple_outcomes": "The session states two outcomes that differ.",
+    BLOCKED_ELSEWHERE: "It was kept out of recall in the store that it was exported from.",
 }
 
 

@@ -11,6 +11,10 @@ class LifecycleOpenError(Exception):
     """The session is being reported through the lifecycle API (409 `lifecycle_open`)."""
 
 
+class FeedbackNotAllowedError(Exception):
+    """An exported session brings feedback, and the caller may not give any (403)."""
+
+
 class AlreadyRetractedError(Exception):
     """The outcome entry has been taken back before."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
 
 from episodes import audit
 from episodes.audit import Actor
+from episodes.ingest.parsed import ParsedFeedback
 from episodes.ingest.storable import Storable
 from episodes.models import App, Feedback
 from episodes.tombstones import refuse_erased
@@ -67,3 +69,36 @@ def record_feedback(
         after={"session_id": session_id, "rating": rating},
     )
     return feedback, True
+
+
+@transaction.atomic
+def take_feedback(
+    *, app: App, user_id: str, session_id: str, told: Iterable[ParsedFeedback], actor: Actor
+) -> int:
+    """Store what an export tells of a session's feedback and nobody knows here; return how much.
+
+    One without an id is known by all that it says. Raises SubjectErasedError.
+    """
+    storable = Storable(user_id)
+    stored = 0
+    for one in told:
+        said = {
+            "rating": one.rating,
+            "comment": storable.text(one.comment, limit=COMMENT_LENGTH),
+            "source": storable.value(one.source),
+        }
+        of_session = Feedback.objects.filter(app=app, user_id=user_id, session_id=session_id)
+        at = {} if one.at is None else {"at": one.at}
+        if one.feedback_id is None and of_session.filter(**said, **at).exists():
+            continue
+        _, is_new = record_feedback(
+            app=app,
+            user_id=user_id,
+            session_id=session_id,
+            feedback_id=one.feedback_id,
+            at=one.at,
+            actor=actor,
+            **said,
+        )
+        stored += is_new
+    return stored

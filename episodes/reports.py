@@ -14,8 +14,6 @@ from episodes.lifecycle import Statement
 from episodes.models import App, Episode, OutcomeEntry
 from episodes.tombstones import refuse_erased
 
-_TEXT_LENGTH = 2_000
-
 
 @transaction.atomic
 def report_outcome(
@@ -41,19 +39,6 @@ def report_outcome(
         outcome=outcome,
         source=OutcomeSource.TOOL,
         score=score,
-        evidence={
-            storable.name(name): _masked(storable, value)
-            for name, value in (evidence or {}).items()
-        },
+        evidence=storable.document(evidence or {}),
     )
     return lifecycle.state_outcome(episode=episode, statement=statement, actor=actor)
-
-
-def _masked(storable: Storable, value: Any) -> Any:
-    if isinstance(value, str):
-        return storable.text(value, limit=_TEXT_LENGTH)
-    if isinstance(value, dict):
-        return {storable.name(name): _masked(storable, inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_masked(storable, inner) for inner in value]
-    return value

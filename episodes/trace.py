@@ -44,7 +44,18 @@ EVIDENCE = [
     "dropped_arguments",
     "stripped",
 ]
-ENTRY = ["at", "outcome", "source", "revision", "score", "reason", "retracts", "stated_by"]
+ENTRY = [
+    "at",
+    "outcome",
+    "source",
+    "revision",
+    "score",
+    "reason",
+    "retracts",
+    "stated_by",
+    "said_at",
+    "attributed_to",
+]
 REVISION = [
     "revision",
     "written_at",

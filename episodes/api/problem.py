@@ -23,7 +23,11 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.request import Request
 
-from episodes.exceptions import LifecycleOpenError, SubjectErasedError
+from episodes.exceptions import (
+    FeedbackNotAllowedError,
+    LifecycleOpenError,
+    SubjectErasedError,
+)
 from episodes.ingest.exceptions import (
     MalformedSessionError,
     SessionTooLargeError,
@@ -125,6 +129,13 @@ def _told(exc: Exception) -> Problem | None:
         case LifecycleOpenError():
             return Problem(
                 409, "lifecycle_open", "This session is open under the lifecycle API; complete it."
+            )
+        case FeedbackNotAllowedError():
+            return Problem(
+                403,
+                "missing_scope",
+                "To bring feedback along, the key needs the scope `feedback`.",
+                pointer="/session/feedback",
             )
         case SessionTooLargeError():
             return Problem(413, exc.code, exc.detail, pointer=f"/session{exc.pointer}")

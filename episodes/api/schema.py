@@ -51,6 +51,7 @@ def describe(
     query: Shape | None = None,
     refusals: tuple[int, ...] = (),
     writes: bool = False,
+    media_type: str = "application/json",
 ) -> Callable[[View], View]:
     """Describe one method of a view. `refusals` come on top of what every view may answer."""
     asked = _WITH_BODY if request else (422,) if query else ()
@@ -78,7 +79,7 @@ def describe(
         _header("RateLimit-Reset", "Seconds to the next minute.", limited),
         _header("Retry-After", "Seconds.", [s for s in refused if s in _MAY_WAIT]),
     ]
-    responses: dict[Any, Any] = dict(answers)
+    responses: dict[Any, Any] = {(status, media_type): shape for status, shape in answers.items()}
     for status in refused:
         responses[status, CONTENT_TYPE] = OpenApiResponse(ProblemSerializer, REFUSALS[status])
     return extend_schema(

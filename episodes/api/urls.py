@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView
 from episodes.api.views.docs import DocsView
 from episodes.api.views.episodes import EpisodeRecallsView, EpisodeView
 from episodes.api.views.erasures import ErasuresView, ErasureView, UserView
+from episodes.api.views.export import ExportView
 from episodes.api.views.feedback import FeedbackView
 from episodes.api.views.missing import MissingView
 from episodes.api.views.outcomes import OutcomesView
@@ -33,6 +34,7 @@ urlpatterns = [
     path(
         "episodes/<uuid:episode_id>/recalls", EpisodeRecallsView.as_view(), name="episode-recalls"
     ),
+    path("export", ExportView.as_view(), name="export"),
     path("stats", StatsView.as_view(), name="stats"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from episodes.ingest.arguments import Arguments
@@ -13,16 +13,19 @@ from episodes.ingest.canonical import content_hash, procedure_key
 from episodes.ingest.goal import as_goal
 from episodes.ingest.outcomes import combine
 from episodes.ingest.pairing import pair
-from episodes.ingest.parsed import ParsedSession, ParsedStep
+from episodes.ingest.parsed import Carried, ParsedSession, ParsedStep
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.redact import looks_like_instruction
 from episodes.tokens import identifier_tokens
 
+# It was kept out of recall where it comes from: here, too, until a person has looked.
+BLOCKED_ELSEWHERE = "blocked_elsewhere"
 GOAL_LENGTH = 8000  # as long as a query may be
 RESOLUTION_LENGTH = 4000
 LESSON_LENGTH = 1000
 SUMMARY_LENGTH = 500
+REASON_LENGTH = 2000
 MOST_IDENTIFIERS = 500
 IDENTIFIER_LENGTH = 128
 SEARCH_LENGTH = 200_000  # a tsvector of more than 1 MB is an error
@@ -58,6 +61,8 @@ class Evidence:
     outcome: str | None  # None: the session says nothing
     outcome_reason: str | None  # why it is unknown: "multiple_outcomes", "unrecognised_outcome"
     stripped: dict[str, int]  # characters by class (safe_text.py), and texts that were "cut"
+    # Feedback is not masked yet: it is stored by what stores any (episodes/feedback.py).
+    carried: Carried = field(default_factory=Carried)
 
 
 def build_evidence(
@@ -88,6 +93,9 @@ def build_evidence(
     identifiers = _identifiers(steps, goal=goal, issue_type=issue_type)
     texts = (goal, issue_type, resolution, lesson)
     recorded, outcome_reason = combine((outcome,) if outcome else parsed.outcomes)
+    if recorded in (None, "unknown") and parsed.carried.outcome_reason:
+        recorded, outcome_reason = "unknown", parsed.carried.outcome_reason
+    carried = _carried(parsed.carried, storable)
     return Evidence(
         goal=goal,
         steps=steps,
@@ -109,13 +117,31 @@ def build_evidence(
             issue_type=issue_type,
             toolset_version=toolset_version,
         ),
-        held_reason=_held_reason(goal, resolution, lesson, steps),
+        held_reason=_held_reason(goal, resolution, lesson, steps)
+        or (BLOCKED_ELSEWHERE if carried.blocked else None),
         n_events=parsed.n_events,
         started_at=parsed.started_at,
         last_event_at=parsed.last_event_at,
         outcome=recorded,
         outcome_reason=outcome_reason,
         stripped=storable.counted(Counter(parsed.stripped)),
+        carried=carried,
+    )
+
+
+def _carried(told: Carried, storable: Storable) -> Carried:
+    if not told.statements:
+        return told
+    return replace(
+        told,
+        statements=tuple(
+            replace(
+                said,
+                reason=storable.text(said.reason, limit=REASON_LENGTH),
+                evidence=storable.document(dict(said.evidence)),
+            )
+            for said in told.statements
+        ),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MULTIPLE_OUTCOMES = "multiple_outcomes"
+UNRECOGNISED_OUTCOME = "unrecognised_outcome"
+
 _KNOWN = {
     **{name: name for name in ("success", "partial", "failure", "escalated", "abandoned")},
     "unknown": "unknown",
@@ -31,8 +34,8 @@ def combine(values: Iterable[object]) -> tuple[str | None, str | None]:
     if not outcomes:
         return None, None
     if None in outcomes:
-        return "unknown", "unrecognised_outcome"
+        return "unknown", UNRECOGNISED_OUTCOME
     decided = outcomes - {"unknown"}
     if len(decided) > 1:
-        return "unknown", "multiple_outcomes"
+        return "unknown", MULTIPLE_OUTCOMES
     return next(iter(decided), "unknown"), None

@@ -28,6 +28,42 @@ class ParsedStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """What was said about the outcome where the session was stored before. `source` is what it may
+    count as here; whose word else it was there stands in `attributed_to`."""
+
+    outcome: str
+    source: str  # "tool" or "agent_claim"
+    attributed_to: str = ""
+    score: float | None = None
+    reason: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFeedback:
+    rating: str
+    comment: str = ""
+    source: str = ""
+    feedback_id: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What an episode that was exported brings along beside its session.
+
+    `statements` None: nothing is told of them, and what the session says is one.
+    """
+
+    statements: tuple[ParsedStatement, ...] | None = None
+    feedback: tuple[ParsedFeedback, ...] = ()
+    outcome_reason: str = ""
+    blocked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedSession:
     goal: str | None
     steps: tuple[ParsedStep, ...]
@@ -41,6 +77,7 @@ class ParsedSession:
     session_id: str | None = None
     app_name: str | None = None
     stripped: Mapping[str, int] = field(default_factory=dict)
+    carried: Carried = field(default_factory=Carried)
 
 
 def refuse_oversize(count: int, *, pointer: str) -> None:

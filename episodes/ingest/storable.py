@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from episodes.ingest.error_tokens import ERROR
 from episodes.ingest.names import safe_name
@@ -14,6 +15,7 @@ from episodes.redact import mask, mask_value
 # A text is cut before it is masked, so that masking takes bounded time, and what the cut may have
 # split in two beyond recognition, a card number or a token, goes with the last characters.
 _SPLIT = 512
+_TEXT_LENGTH = 2_000
 
 
 class Storable:
@@ -51,6 +53,16 @@ class Storable:
     def name(self, raw: str) -> str:
         """A tool or an argument."""
         return _remembered(self._names, raw, self._name)
+
+    def document(self, value: Any) -> Any:
+        """A small JSON value: what code has to show for an outcome."""
+        if isinstance(value, str):
+            return self.text(value, limit=_TEXT_LENGTH)
+        if isinstance(value, dict):
+            return {self.name(name): self.document(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.document(inner) for inner in value]
+        return value
 
     def error(self, token: str) -> str:
         return token if self.subject.scrub(token) == token else ERROR

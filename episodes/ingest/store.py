@@ -17,24 +17,25 @@ from episodes import lifecycle, tasks
 from episodes.audit import Actor
 from episodes.burst import Burst, Claim, find_burst, hold_others
 from episodes.embedding.queue import await_vector
-from episodes.enums import LessonSource, Outcome, OutcomeSource, ReviewState, Scope, State
-from episodes.exceptions import LifecycleOpenError
+from episodes.enums import LessonSource, Outcome, ReviewState, Scope, State
+from episodes.exceptions import FeedbackNotAllowedError, LifecycleOpenError
+from episodes.feedback import take_feedback
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.columns import evidence_columns
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.held import why_held
 from episodes.ingest.position import Position, furthest_of
 from episodes.ingest.registry import parse
+from episodes.ingest.statements import new_statements
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.lifecycle import Statement
-from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, OutcomeEntry, Toolset
+from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, Toolset
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 
 LIFECYCLE = "lifecycle"
-MULTIPLE_OUTCOMES = "multiple_outcomes"
 TOUCH_TOOLSET_AFTER = timedelta(hours=1)
 
 
@@ -77,12 +78,17 @@ class SessionAnswer:
 
 
 def write_session(
-    *, app: App, write: SessionWrite, actor: Actor, may_verify: bool
+    *,
+    app: App,
+    write: SessionWrite,
+    actor: Actor,
+    may_verify: bool,
+    may_give_feedback: bool = False,
 ) -> SessionAnswer:
     """Store what a session proves, or say why nothing was stored.
 
     Raises MalformedSessionError or UnknownFormatError (nothing is stored), SubjectErasedError,
-    LifecycleOpenError.
+    LifecycleOpenError, and FeedbackNotAllowedError for an exported session that brings feedback.
     """
     write = _storable(write)
     evidence = build_evidence(
@@ -93,6 +99,8 @@ def write_session(
         toolset_version=write.toolset_version,
         outcome=write.outcome,
     )
+    if isinstance(evidence, Evidence) and evidence.carried.feedback and not may_give_feedback:
+        raise FeedbackNotAllowedError
     with transaction.atomic():
         refuse_erased(app_id=app.id, user_id=write.user_id)
         if isinstance(evidence, Ignored):
@@ -102,7 +110,11 @@ def write_session(
         head = _claim_head(app, write)
         if _has_expired(head, app):
             return SessionAnswer("ignored", "expired", stripped=evidence.stripped)
-        return _Offer(app, write, evidence, actor, may_verify).store(head)
+        answer = _Offer(app, write, evidence, actor, may_verify).store(head)
+        if told := evidence.carried.feedback:
+            user_id, session_id = write.user_id, write.session_id
+            take_feedback(app=app, user_id=user_id, session_id=session_id, told=told, actor=actor)
+        return answer
 
 
 def session_status(
@@ -218,7 +230,7 @@ class _Offer:
             verb="episode.created" if is_new else "episode.revised",
             actor=self.actor,
             revision=revision,
-            statement=self._statement(head, revision=revision.revision, ahead=True),
+            statements=self._statements(head, revision=revision.revision, ahead=True),
             held_reason=held.reason if held else None,
             held_figures=held.figures if held else None,
             completed_at=self._completed_at(head),
@@ -238,50 +250,31 @@ class _Offer:
 
     def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
         """Take the same evidence again: at most its outcome, its completion or its reach is news."""
-        statement = self._statement(head, revision=newest.revision, ahead=ahead)
+        statements = self._statements(head, revision=newest.revision, ahead=ahead)
         completed_at = self._completed_at(head)
-        if not ahead and statement is None and completed_at is None:
+        if not ahead and not statements and completed_at is None:
             return _answer("unchanged", head, newest)
         self._advance(head)
-        if statement is None and completed_at is None:
+        if not statements and completed_at is None:
             lifecycle.note_progress(head=head)
             return _answer("unchanged", head, newest)
         lifecycle.record_evidence(
             head=head,
             verb="episode.confirmed",
             actor=self.actor,
-            statement=statement,
+            statements=statements,
             completed_at=completed_at,
         )
         return _answer("updated", head, newest)
 
-    def _statement(self, head: Episode, *, revision: int, ahead: bool) -> Statement | None:
-        """Return what this state says about the outcome, unless that has been said before.
-
-        Only a key with the scope `verify` asserts it as a tool; otherwise it is the agent's claim.
-        """
-        outcome = self.evidence.outcome
-        if self.evidence.outcome_reason == MULTIPLE_OUTCOMES:
-            outcome = Outcome.UNKNOWN  # takes an earlier, single statement's place
-        elif outcome in (None, Outcome.UNKNOWN):
-            return None
-        source = OutcomeSource.TOOL if self.may_verify else OutcomeSource.AGENT_CLAIM
-        said = OutcomeEntry.objects.filter(
-            app=self.app, episode=head, source=source, retracts__isnull=True
-        ).order_by("seq")
-        if ahead:
-            last = said.last()
-            repeated = last is not None and last.outcome == outcome
-        else:
-            repeated = said.filter(revision=revision, outcome=outcome).exists()
-        if repeated:
-            return None
-        return Statement(
-            outcome=str(outcome),
-            source=source,
+    def _statements(self, head: Episode, *, revision: int, ahead: bool) -> list[Statement]:
+        return new_statements(
+            head=head,
+            evidence=self.evidence,
             revision=revision,
             score=self.write.score,
-            reason=self.evidence.outcome_reason or "",
+            ahead=ahead,
+            may_verify=self.may_verify,
         )
 
     def _revision(self, head: Episode, *, number: int) -> EpisodeRevision:

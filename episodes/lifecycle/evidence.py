@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -35,12 +35,12 @@ def record_evidence(
     verb: str,
     actor: Actor,
     revision: EpisodeRevision | None = None,
-    statement: Statement | None = None,
+    statements: Sequence[Statement] = (),
     held_reason: str | None = None,
     held_figures: Mapping[str, Any] | None = None,
     completed_at: datetime | None = None,
 ) -> Episode:
-    """Write what one session brought: a revision, a statement, a hold, the completion, or some.
+    """Write what one session brought: a revision, statements, a hold, the completion, or some.
 
     `head` is locked by the caller. The first revision is shown at once (pending, found by text),
     and so is one that follows while the shown one waits for its vector, too. Otherwise a later
@@ -55,7 +55,7 @@ def record_evidence(
         if revision.revision == 1 or is_waiting:
             show_revision(head, revision)
             columns += [*SERVED_COLUMNS, "revision"]
-    if statement is not None:
+    for statement in statements:
         append_statement(head, statement, actor=actor)
     if held_reason is not None:
         Block.objects.create(

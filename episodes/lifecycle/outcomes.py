@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -17,7 +18,10 @@ from episodes.models import Episode, OutcomeEntry
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """How an episode ended, according to `source`. `revision` None: the one that is served."""
+    """How an episode ended, according to `source`. `revision` None: the one that is served.
+
+    `said_at`, `attributed_to`: of one that an import brought (models/outcome.py).
+    """
 
     outcome: str
     source: str
@@ -25,6 +29,8 @@ class Statement:
     score: float | None = None
     reason: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
+    said_at: datetime | None = None
+    attributed_to: str = ""
 
 
 @transaction.atomic
@@ -85,6 +91,8 @@ def append_statement(head: Episode, statement: Statement, *, actor: Actor) -> Ou
         score=statement.score,
         reason=statement.reason,
         evidence=statement.evidence,
+        said_at=statement.said_at,
+        attributed_to=statement.attributed_to,
         stated_by=actor.name[:200],
         key_prefix=actor.key_prefix,
         route=actor.route,

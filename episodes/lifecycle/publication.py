@@ -119,7 +119,7 @@ def publish_episode(*, app: App, publication: Publication, actor: Actor) -> Epis
         verb="episode.published",
         actor=actor,
         revision=revision,
-        statement=publication.outcome,
+        statements=[publication.outcome],
         completed_at=datetime.combine(monday_of(publication.week), time.min, tzinfo=UTC),
     )
     await_vector(head=head, revision=revision)

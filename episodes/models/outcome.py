@@ -44,9 +44,20 @@ class OutcomeEntry(models.Model):
     route = models.CharField(max_length=64, default="", db_default="", blank=True)
     address_hash = models.CharField(max_length=64, default="", db_default="", blank=True)
     at = models.DateTimeField(default=clock.now, db_default=Now())
+    # Of a statement that an import brought: when it was made, and whose word it was there if that
+    # is more than it can be here.
+    said_at = models.DateTimeField(null=True)
+    attributed_to = models.CharField(
+        max_length=16, choices=OutcomeSource.choices, default="", db_default="", blank=True
+    )
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=Q(attributed_to="")
+                | Q(attributed_to__in=OutcomeSource.values, source=OutcomeSource.AGENT_CLAIM),
+                name="episodes_outcomeentry_only_a_claim_is_attributed",
+            ),
             models.CheckConstraint(
                 condition=Q(outcome__isnull=True, retracts__isnull=False)
                 | Q(outcome__isnull=False, outcome__in=Outcome.values, retracts__isnull=True),

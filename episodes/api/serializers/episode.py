@@ -43,6 +43,14 @@ class EntrySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
     retracts = serializers.UUIDField(allow_null=True)
     stated_by = serializers.CharField(allow_blank=True)
+    said_at = serializers.DateTimeField(
+        allow_null=True, help_text="Of a statement that an import brought: when it was made."
+    )
+    attributed_to = serializers.ChoiceField(
+        choices=OutcomeSource.choices,
+        allow_blank=True,
+        help_text="Whose word an imported claim was in the store that it comes from.",
+    )
 
 
 class RevisionSerializer(serializers.Serializer[Any]):

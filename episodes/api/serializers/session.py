@@ -45,7 +45,9 @@ class SessionBody(serializers.Serializer[Any]):
         required=False, allow_null=True, default=None, min_value=0, max_value=_LARGEST
     )
     format = TextField(max_length=32, help_text="One of: " + ", ".join(registry.names()))
-    session = AnythingField(help_text="The session in that format.")
+    session = AnythingField(
+        help_text="The session in that format; `EpisodeSession` is what `episode` takes."
+    )
     agent_id = OptionalIdField()
     task_id = OptionalIdField()
     tags = ListOf(

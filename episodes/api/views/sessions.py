@@ -54,6 +54,7 @@ class SessionsView(ApiView):
                 write=write,
                 actor=actor_of(request),
                 may_verify=access.caller.may(KeyScope.VERIFY),
+                may_give_feedback=access.caller.may(KeyScope.FEEDBACK),
             )
             return 201 if written.status == "created" else 200, told(written)
 
@@ -111,8 +112,14 @@ class BatchView(ApiView):
             self._refuse_oversize(request, item)
             write, app_name = read_session(item)
             access.demand(user_id=write.user_id, app=app_name)
-            may_verify = access.caller.may(KeyScope.VERIFY)
-            return told(write_session(app=app, write=write, actor=actor, may_verify=may_verify))
+            written = write_session(
+                app=app,
+                write=write,
+                actor=actor,
+                may_verify=access.caller.may(KeyScope.VERIFY),
+                may_give_feedback=access.caller.may(KeyScope.FEEDBACK),
+            )
+            return told(written)
         except Exception as error:
             refusals = refusal_of(error, request)
             if refusals is None:

@@ -80,6 +80,8 @@ def test_episode_is_shown_with_its_trace(client: ApiClient, app: App) -> None:
                 "reason": "",
                 "retracts": None,
                 "stated_by": "tests",
+                "said_at": None,
+                "attributed_to": "",
             }
         ],
         "revisions": [

@@ -14,6 +14,7 @@ from episodes.embedding.pipeline import embed_due
 from episodes.ingest.safe_text import clean
 from episodes.models import App, Episode, Feedback, OutcomeEntry, Recall
 from tests.episodes.api.client import ApiClient
+from tests.episodes.export.lines import export
 from tests.factories import GOAL, make_body, make_episode
 
 NEIGHBOURS = [
@@ -157,6 +158,21 @@ def test_stats_count_no_neighbour(client: ApiClient, neighbours: dict[str, Episo
     assert totals == dict.fromkeys(HOSTILE, 0)
 
 
+def test_an_export_holds_no_neighbour(
+    app: App, client: ApiClient, neighbours: dict[str, Episode]
+) -> None:
+    assert client.key is not None
+    sessions = sorted({session_id for _, session_id in NEIGHBOURS})
+
+    for value in HOSTILE:
+        assert export(client.key, {"user_id": value}).lines == [], value
+    for value in HOSTILE:
+        assert export(client.key, {"user_id": "user1", "session_id": value}).lines == [], value
+    for user_id, session_id in product({user_id for user_id, _ in NEIGHBOURS}, sessions):
+        found = export(client.key, {"user_id": user_id, "session_id": session_id}).sessions
+        assert found == [pair for pair in NEIGHBOURS if pair == (user_id, session_id)]
+
+
 def test_filters_match_by_equality(client: ApiClient, app: App) -> None:
     make_episode(app, agent_id="user1", task_id="user1", issue_type="user1", embedded=True)
     body = {"user_id": "user-1", "query": GOAL}
@@ -198,6 +214,8 @@ def requests_with(value: str) -> list[tuple[str, str, dict[str, Any], str]]:
             ("GET", "sessions/status", about | {name: value}, f"/{name}"),
         ]
     found.append(("GET", "stats", {"user_id": value}, "/user_id"))
+    found.append(("GET", "export", {"user_id": value}, "/user_id"))
+    found.append(("GET", "export", {"session_id": value}, "/session_id"))
     return found
 
 
@@ -257,7 +275,8 @@ def test_hostile_episode_address_is_404(client: ApiClient, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["stats?user_id=%FF", "sessions/status?user_id=%C3%28&session_id=s"]
+    "path",
+    ["stats?user_id=%FF", "export?user_id=%FF", "sessions/status?user_id=%C3%28&session_id=s"],
 )
 def test_a_query_that_is_no_utf8_is_400(client: ApiClient, path: str) -> None:
     assert client.get(path).status == 400

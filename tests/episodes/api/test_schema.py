@@ -23,6 +23,7 @@ OPERATIONS = {
     ("get", "/api/v1/episodes/{episode_id}"),
     ("get", "/api/v1/episodes/{episode_id}/recalls"),
     ("get", "/api/v1/stats"),
+    ("get", "/api/v1/export"),
 }
 
 
@@ -119,6 +120,11 @@ def members(document: dict[str, Any], name: str) -> tuple[set[str], set[str]]:
             "app episode_key score evidence",
         ),
         ("ToolsetBody", "tools", "app agent_id version"),
+        (
+            "EpisodeSession",
+            "goal steps",
+            "resolution lesson n_events last_event_at outcome_reason blocked outcomes feedback",
+        ),
         ("Problem", "type title status detail errors", ""),
         ("Error", "pointer code detail", ""),
     ],
