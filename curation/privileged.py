@@ -10,7 +10,7 @@ from django.db import transaction
 from curation.models import Incident
 from episodes import audit
 from episodes.audit import Actor
-from episodes.models import App, Erasure, Recall
+from episodes.models import App, Episode, Erasure, Recall
 from episodes.tombstones import subject_hash
 
 
@@ -57,6 +57,35 @@ def record_incident_read(*, incident: Incident, actor: Actor, part: str) -> None
         app=incident.app,
         user_id=incident.user_id,
         after={"part": part},
+    )
+
+
+@transaction.atomic
+def record_list_read(
+    *, app: App, actor: Actor, things: str, narrowed_by: Mapping[str, str] | None = None
+) -> None:
+    """Record that somebody read a list of which each row is a matter of few: `things` are incidents,
+    holds or erasures."""
+    audit.record(
+        actor=actor,
+        verb=f"{things}.read",
+        target_kind=f"{things}_list",
+        target_id=app.pk,
+        app=app,
+        after=narrowed_by,
+    )
+
+
+@transaction.atomic
+def record_episode_read(*, app: App, episode: Episode, actor: Actor, part: str) -> None:
+    """`part`: "history", what the audit says of it, or "reach", which sessions were given it."""
+    audit.record(
+        actor=actor,
+        verb=f"{part}.read",
+        target_kind="episode",
+        target_id=episode.id,
+        app=app,
+        user_id=episode.user_id,
     )
 
 

@@ -39,6 +39,9 @@ _LISTS = {
     "api_key": (Right.SEE_SETTINGS, "curation:settings-keys"),
     "member": (Right.SEE_SETTINGS, "curation:settings-members"),
     "toolset": (Right.SEE_SETTINGS, "curation:settings-toolsets"),
+    "incidents_list": (Right.SEE_INCIDENTS, "curation:incident-list"),
+    "holds_list": (Right.SEE_INCIDENTS, "curation:hold-list"),
+    "erasures_list": (Right.SEE_ERASURES, "curation:erasure-list"),
     "audit": (Right.SEE_AUDIT, "curation:audit-list"),
 }
 _SETTINGS = {

@@ -7,10 +7,11 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
 from curation import words
-from curation.access import ConsoleRequest, Right, right_required
+from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
 from curation.page import render_page
 from curation.paging import Page
+from curation.privileged import record_episode_read
 from curation.promotion.source import is_candidate
 from curation.reading import history, reach, revisions
 from curation.reading.episode import EpisodePage, read_episode
@@ -43,6 +44,9 @@ def list_recalls(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
     page = _read(request, episode_id)
     served = reach.list_served(
         member=request.seat.member, episode_id=page.head.id, cursor=asked_cursor(request)
+    )
+    record_episode_read(
+        app=request.seat.app, episode=page.head, actor=actor_of(request), part="reach"
     )
     context = {
         "page": page,
@@ -78,6 +82,9 @@ def list_history(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
         target_kind="episode",
         target_id=str(page.head.id),
         cursor=asked_cursor(request),
+    )
+    record_episode_read(
+        app=request.seat.app, episode=page.head, actor=actor_of(request), part="history"
     )
     context = {
         "page": page,

@@ -16,7 +16,7 @@ from curation.erasure_forms import EraseForm, SubjectForm
 from curation.erasure_words import counted
 from curation.filters import page_link
 from curation.page import render_page
-from curation.privileged import record_erasure_read, record_subject_counted
+from curation.privileged import record_erasure_read, record_list_read, record_subject_counted
 from curation.reading.erasures import (
     ErasurePage,
     Preview,
@@ -40,6 +40,7 @@ from memoryadmin.lib.signing import own_public_key
 @right_required(Right.SEE_ERASURES)
 def list_all(request: ConsoleRequest) -> HttpResponse:
     page = list_erasures(member=request.seat.member, cursor=asked_cursor(request))
+    record_list_read(app=request.seat.app, actor=actor_of(request), things="erasures")
     context = {
         "page": page,
         "newer": page_link(request.GET, page.newer),

@@ -16,6 +16,7 @@ from curation.hold_words import KINDS
 from curation.incident_sources import SeveralSubjectsError, UnknownTargetError
 from curation.legal_holds import TooMuchCoveredError, place_hold
 from curation.page import render_page
+from curation.privileged import record_list_read
 from curation.reading.holds import list_holds, read_hold
 from curation.views.episodes import asked_cursor
 from episodes.enums import HoldKind
@@ -39,6 +40,12 @@ def list_all(request: ConsoleRequest) -> HttpResponse:
         raise Http404
     page = list_holds(
         member=request.seat.member, ended=state == ENDED, cursor=asked_cursor(request)
+    )
+    record_list_read(
+        app=request.seat.app,
+        actor=actor_of(request),
+        things="holds",
+        narrowed_by={"state": state} if state else None,
     )
     context = {
         "page": page,

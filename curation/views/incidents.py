@@ -20,7 +20,7 @@ from curation.incidents import TextMissingError, open_incident
 from curation.legal_holds import is_held
 from curation.models import Incident, IncidentState
 from curation.page import render_page
-from curation.privileged import record_incident_read
+from curation.privileged import record_incident_read, record_list_read
 from curation.reading import incident_timeline
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incidents import IncidentPage, list_incidents, read_incident
@@ -36,6 +36,12 @@ def list_all(request: ConsoleRequest) -> HttpResponse:
     if state and state not in IncidentState.values:
         raise Http404
     page = list_incidents(member=request.seat.member, state=state, cursor=asked_cursor(request))
+    record_list_read(
+        app=request.seat.app,
+        actor=actor_of(request),
+        things="incidents",
+        narrowed_by={"state": state} if state else None,
+    )
     context = {
         "page": page,
         "state": state,

@@ -11,6 +11,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from episodes import lifecycle, recall
+from episodes.audit.checkpoints import write_checkpoint
+from episodes.audit.verifications import verify_due
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import BlockKind, OutcomeSource, Rating, Role
 from episodes.feedback import record_feedback
@@ -125,6 +127,8 @@ def _make(episodes: int, now: datetime) -> Sample:
     make_trust(app, now)
     make_erasures(app, now)
     make_keys(app, now)
+    write_checkpoint()
+    verify_due()
     return Sample(app, now)
 
 

@@ -77,7 +77,7 @@ def test_the_list_asks_as_much_for_many_as_for_one(app: App, compliance: Client,
     with CaptureQueriesContext(connection) as asked:
         page = read(compliance, app)
 
-    assert (len(asked), len(page.all("a", class_="row-link"))) == (6, n)
+    assert (len(asked), len(page.all("a", class_="row-link"))) == (11, n)
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR, Role.ADMIN])
