@@ -153,7 +153,9 @@ def _read_body(
             function.refers.add(dotted)
             for one in _resolved(program, {dotted}):
                 if one in program.statements:
-                    function.writes.append(f"{part.lineno}: {program.statements[one]}")
+                    function.writes.append(
+                        f"{getattr(part, 'lineno', 0)}: {program.statements[one]}"
+                    )
         if isinstance(part, ast.Call) and (written := _call_writes(part)):
             function.writes.append(f"{part.lineno}: .{written}()")
         elif isinstance(part, ast.Constant | ast.JoinedStr) and (found := _sql_in(part)):

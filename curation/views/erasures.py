@@ -82,7 +82,11 @@ def show(request: ConsoleRequest, erasure_id: UUID) -> HttpResponse:
     page = _found(request, erasure_id)
     if not request.htmx:  # its own progress is asked for again and again
         record_erasure_read(erasure=page.erasure, actor=actor_of(request), part="page")
-    context = {"page": page, "may_readmit": request.seat.may(Right.ADMINISTER)}
+    context = {
+        "page": page,
+        "may_readmit": request.seat.may(Right.ADMINISTER),
+        "may_see_audit": request.seat.may(Right.SEE_AUDIT),
+    }
     return render_page(request, "curation/erasure.html", context, fragment="state")
 
 

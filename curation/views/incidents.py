@@ -155,6 +155,7 @@ def around(request: ConsoleRequest, page: IncidentPage, tab: str) -> dict[str, o
         "sources": words.SOURCES,
         "links": words.LINKS,
         "may_investigate": request.seat.may(Right.INVESTIGATE),
+        "may_see_audit": request.seat.may(Right.SEE_AUDIT),
         "is_held": is_held(page.incident),
     }
 
