@@ -20,6 +20,7 @@ FOLDERS = ("memoryadmin", "episodes", "curation")
 _AUDIT = "the audit itself: its signatures, walks and erased texts"
 _LOG = "a log of its own, kept as it was written"
 _COUNT = "counts requests"
+_SESSIONS = "how long a session lives and what was tried; signing in and out are recorded"
 _WORK = "a work list or a report of a program's own work"
 _ERASED = "part of an erasure or a sweep, which has a report, and an entry where somebody asked"
 NEEDS_NO_ENTRY = {
@@ -33,6 +34,10 @@ NEEDS_NO_ENTRY = {
     "episodes.key_uses.count_refusal": _COUNT,
     "episodes.key_uses.purge_uses": _COUNT,
     "episodes.keys.authenticate": _COUNT,
+    "episodes.accounts.purge.purge_accounts": _SESSIONS,
+    "episodes.accounts.session_store.SessionStore._get_session_from_db": _SESSIONS,
+    "episodes.accounts.throttle.purge_forgotten": _SESSIONS,
+    "episodes.accounts.second_factor.begin_enrolment": "a secret that waits; to confirm it is recorded",
     "episodes.idempotency.purge_expired": _WORK,
     "memoryadmin.heartbeat.beat": _WORK,
     "episodes.retention.sweep._sweep": _WORK,

@@ -20,7 +20,7 @@ _SQL = re.compile(
     r"\b(INSERT\s+INTO|DELETE\s+FROM|UPDATE\s+[\w.]+(?:\s+\w+)?\s+SET|TRUNCATE\s+TABLE)\b"
 )
 _ALWAYS = frozenset(
-    {"save", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
+    {"bulk_create", "bulk_update", "get_or_create", "update_or_create"}
     | {"create_user", "create_superuser"}
 )
 Def = ast.FunctionDef | ast.AsyncFunctionDef
@@ -179,7 +179,9 @@ def _call_writes(call: ast.Call) -> str | None:
     match call.func:
         case ast.Attribute(attr=name) if name in _ALWAYS:
             return name
-        # a dict and a hash are updated by position; what is created and deleted by name is a row
+        # a dict, a hash and a picture are updated and saved by position, a row by name
+        case ast.Attribute(attr="save") if not call.args:
+            return "save"
         case ast.Attribute(attr="update" | "create" as name) if not call.args and call.keywords:
             return name
         case ast.Attribute(attr="delete" as name) if not call.args and not call.keywords:
