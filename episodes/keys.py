@@ -26,7 +26,7 @@ from episodes.enums import KeyScope
 from episodes.expiry import Retention, Rule, read_rules
 from episodes.models import ApiKey, App
 from episodes.ranking import Generation, Profile
-from memoryadmin.lib import clock
+from memoryadmin.lib import clock, row_scope
 from memoryadmin.lib.prepared import Row, fetch_all
 
 PREFIX_LENGTH = 12
@@ -148,18 +148,22 @@ def revoke_key(*, key: ApiKey, actor: Actor, reason: str = "") -> None:
     )
 
 
-def authenticate(raw: str, *, route: str = "") -> Caller | None:
+def authenticate(raw: str, *, route: str = "", walled: bool = False) -> Caller | None:
     """Return the caller of a key that is valid now, and count the request; None otherwise.
 
     `route`: the method and the pattern of the address, which the request is counted under.
+    `walled`: from this statement on the request sees the rows of the key's app only
+    (memoryadmin/lib/row_scope.py).
     """
     shape = _SHAPE.fullmatch(raw)
     if shape is None:
         return None
     hashed = _hashed(shape[2])
     now = clock.now()
+    if walled:
+        row_scope.expect()
     rows = fetch_all(
-        _LOOKUP,
+        _WALLED_LOOKUP if walled else _LOOKUP,
         {
             "prefix": shape[1],
             "secret_hash": hashed,
@@ -169,6 +173,10 @@ def authenticate(raw: str, *, route: str = "") -> Caller | None:
             "default_limit": settings.REQUESTS_PER_MINUTE,
         },
     )
+    if walled and rows:
+        row_scope.took_on(before=rows[0][_ROLE_BEFORE], app_id=rows[0][_APP_ID])
+    elif walled:
+        row_scope.took_nothing_on()
     # the statement has compared the hashes to count only its owner's requests; this is the check
     if not rows or not hmac.compare_digest(bytes(rows[0][1]), hashed):
         return None
@@ -184,9 +192,10 @@ def _hashed(secret: str) -> bytes:
 # nobody waits for a flush. The key row is touched once a minute, with the first request of a window,
 # which also moves the windows before into the counts of their day: by the holder of the new window's
 # row alone, and never two in another order, so that nobody waits for whoever waits for them.
-_LOOKUP = """
+_LOOKUP_AND = """
 WITH found AS MATERIALIZED (
-    SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s) AS is_valid
+    SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s) AS is_valid,
+        {before} AS role_before
     FROM episodes_apikey WHERE prefix = %(prefix)s AND secret_hash = %(secret_hash)s
 ), counted AS (
     INSERT INTO episodes_ratewindow AS w (key_id, minute, n, routes, refused)
@@ -236,12 +245,18 @@ SELECT held.id, held.secret_hash, held.prefix, held.scopes, held.demands_subject
     g.id, g.name, g.dimensions, g.minimum, g.failure_threshold, app.retention_rules::text,
     (SELECT b.id FROM episodes_apikey b
         WHERE held.demands_subject_token AND b.id = held.predecessor_id
-            AND b.revoked_at IS NULL AND b.expires_at > %(now)s)
+            AND b.revoked_at IS NULL AND b.expires_at > %(now)s){more}
 FROM held CROSS JOIN counted
 JOIN episodes_app app ON app.id = held.app_id
 JOIN episodes_rankingprofile p ON p.id = app.profile_id AND p.app_id = app.id
 LEFT JOIN episodes_vectorgeneration g ON g.id = app.generation_id
 """
+_LOOKUP = _LOOKUP_AND.format(before="NULL", more="")
+_WALLED_LOOKUP = _LOOKUP_AND.format(
+    before=row_scope.ROLE_BEFORE,
+    more=f", held.role_before, {row_scope.TAKE_ON.format(app='app.id')}",
+)
+_APP_ID, _ROLE_BEFORE = 7, 37
 _PROFILE = slice(11, 30)
 _GENERATION = slice(30, 35)
 

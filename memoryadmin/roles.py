@@ -9,14 +9,16 @@ import psycopg
 from psycopg.rows import scalar_row
 from psycopg.sql import SQL, Identifier
 
-from memoryadmin.lib.roles import APP, ERASE, OWNER
+from memoryadmin.lib.roles import API, APP, ERASE, OWNER
 from memoryadmin.server_check import Cursor, ServerNotUsableError, fetch_value
 
 _ATTRIBUTES = {
     # tests make a database of their own as the owner
     OWNER: "LOGIN CREATEDB NOSUPERUSER NOBYPASSRLS",
-    # NOINHERIT: what the erase role may do, it may do only inside SET LOCAL ROLE
+    # NOINHERIT: what the erase role may do, it may do only inside SET LOCAL ROLE; and the policies that
+    # bind the API's role bind no member of it
     APP: "LOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS",
+    API: "NOLOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS",
     ERASE: "NOLOGIN NOSUPERUSER NOBYPASSRLS",
 }
 
@@ -24,21 +26,24 @@ _ATTRIBUTES = {
 def prepare_cluster(dsn: str, *, template_dsn: str, name: str) -> None:
     """Make roles, `vector` and the database on a server where we are superuser; idempotent.
 
-    The database comes last: where it exists, everything else does, too.
+    The database comes last: where it and every role exist, everything else does, too. A role may be
+    newer than the server.
     """
     with psycopg.connect(dsn, autocommit=True, row_factory=scalar_row) as connection:
-        known = "SELECT true FROM pg_database WHERE datname = %s"
-        if connection.execute(known, [name]).fetchone():
+        known = set(connection.execute("SELECT rolname FROM pg_roles"))
+        made = connection.execute("SELECT true FROM pg_database WHERE datname = %s", [name])
+        is_made = made.fetchone() is not None
+        if is_made and known >= set(_ATTRIBUTES):
             return
         for role, attributes in _ATTRIBUTES.items():
-            if not connection.execute(
-                "SELECT true FROM pg_roles WHERE rolname = %s", [role]
-            ).fetchone():
+            if role not in known:
                 connection.execute(
                     SQL("CREATE ROLE {} ").format(Identifier(role)) + SQL(attributes)
                 )
-        connection.execute(f"GRANT {ERASE} TO {APP}")
-        connection.execute(f"GRANT {APP}, {ERASE} TO {OWNER}")
+        connection.execute(f"GRANT {API}, {ERASE} TO {APP}")
+        connection.execute(f"GRANT {APP}, {API}, {ERASE} TO {OWNER}")
+        if is_made:
+            return
         # not a trusted extension: from the template every new database has it
         with psycopg.connect(template_dsn, autocommit=True) as template:
             template.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -68,13 +73,18 @@ def ensure(cursor: Cursor) -> None:
 
 
 def _missing(cursor: Cursor, login: str) -> list[str]:
-    wanted = []
-    for role, inherit in ((APP, "NOINHERIT"), (ERASE, "INHERIT")):
+    wanted, new = [], set()
+    for role, inherit in ((APP, "NOINHERIT"), (API, "NOINHERIT"), (ERASE, "INHERIT")):
         if not fetch_value(cursor, "SELECT true FROM pg_roles WHERE rolname = %s", role):
             wanted.append(f"CREATE ROLE {role} NOLOGIN {inherit}")
-    for role, member in ((ERASE, APP), (APP, login), (ERASE, login)):
+            new.add(role)
+    if fetch_value(cursor, "SELECT rolinherit FROM pg_roles WHERE rolname = %s", APP):
+        # or it would be bound by the policies of the API's role, which it could take on
+        wanted.append(f"ALTER ROLE {APP} NOINHERIT")
+    members = ((API, APP), (ERASE, APP), (APP, login), (API, login), (ERASE, login))
+    for role, member in members:
         quoted = member if member == APP else '"' + member.replace('"', '""') + '"'
-        if wanted or not _may_become(cursor, member, role):
+        if {role, member} & new or not _may_become(cursor, member, role):
             wanted.append(f"GRANT {role} TO {quoted}")
     return wanted
 

@@ -70,6 +70,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     """Point the queue, too, to the tests' own database."""
     # each flush would grant everything anew, which takes ten times as long as the flush
     post_migrate.disconnect(dispatch_uid="grant_tables")
+    post_migrate.disconnect(dispatch_uid="wall_tables")
     options = celery_app.conf.broker_transport_options
     before = options.get("conn_string")
     if before:

@@ -42,7 +42,8 @@ class KeyAuthentication(BaseAuthentication):
         if not header:
             return None
         bearer = _BEARER.fullmatch(header)
-        caller = keys.authenticate(bearer[1], route=route_of(request)) if bearer else None
+        route = route_of(request)
+        caller = keys.authenticate(bearer[1], route=route, walled=True) if bearer else None
         if caller is None:
             raise Problem(401, "invalid_key", "The API key is not valid.")
         # the answer tells how much of the limit is left, also when the token is refused

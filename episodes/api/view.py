@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote_to_bytes
 
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
@@ -22,7 +24,7 @@ from episodes.enums import ActorKind, KeyScope
 from episodes.key_uses import count_refusal
 from episodes.keys import Caller
 from episodes.models import App
-from memoryadmin.lib import ids
+from memoryadmin.lib import ids, row_scope
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -31,10 +33,21 @@ class ApiView(APIView):
     """Checked in this order: key (401), limit (429), method (405), scope (403), body."""
 
     scope: ClassVar[KeyScope | None] = None
+    # Whether a signed subject token shows the request that subject's rows only. Not where something
+    # is written: a write is judged by what other subjects wrote, too.
+    walled_by_subject: ClassVar[bool] = True
     authentication_classes = [KeyAuthentication]
     permission_classes = []
     parser_classes = [JSONParser]
     http_method_names = ["get", "head", "post", "delete"]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with row_scope.one_request():
+            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+            if isinstance(response, StreamingHttpResponse):
+                chunks = cast(Iterator[bytes], response.streaming_content)
+                response.streaming_content = row_scope.lasting(chunks)
+            return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Replace DRF's negotiation: answers are JSON, whatever is accepted."""
@@ -49,6 +62,8 @@ class ApiView(APIView):
             self.http_method_not_allowed(request)
         if self.scope is not None:
             demand_scope(request, self.scope)
+        if access.subject is not None and self.walled_by_subject:
+            row_scope.show_only(access.subject)
         if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
             raise Problem(411, "length_required", "Send the body with a Content-Length.")
 

@@ -17,6 +17,7 @@ from episodes.search.filters import asked_filters
 from episodes.search.sources import Index, count_shared
 from episodes.search.statement import Shared, statement
 from episodes.wire import QueryVector, adapt, numbered
+from memoryadmin.lib import row_scope
 
 # So many shared episodes are all scored; among more, those that come near are looked for.
 # benchmarks/README.md has the figures.
@@ -28,7 +29,8 @@ FIRST_REACH, FIRST_RECENT = 48, 1_000
 SECOND_REACH = 256
 TEXT_REACH = 1_000
 
-LOCK = "SELECT pg_advisory_xact_lock_shared(%(subject_lock)s)"
+# The second wall goes up to the subject in the same round trip, for one transaction.
+LOCK = f"SELECT pg_advisory_xact_lock_shared(%(subject_lock)s), {row_scope.OF_SEARCH}"
 
 # For one transaction. A custom plan knows how rare a name is. Without sorting, the vectors' index
 # is the only way to the nearest, whatever the planner thinks of it; and iterative, because a

@@ -2,6 +2,8 @@
 
 `memoryadmin_app` (web, workers) reads and writes; on an append-only table it may only add, and
 of an interval row only write its end.
+`memoryadmin_api` (a request of the API) may do the same with the tables that row_security.py walls, and
+nothing with accounts, sessions and whatever else belongs to no app.
 `memoryadmin_erase`, which the app takes on inside a running erasure, may delete there as well.
 A table is append-only when its model carries the trigger of that name.
 """
@@ -14,9 +16,8 @@ from django.apps import AppConfig
 from django.db import connections, models
 
 from memoryadmin.lib.constraints import AppendOnly, ClosedOnce
-
-APP = "memoryadmin_app"
-ERASE = "memoryadmin_erase"
+from memoryadmin.lib.roles import API, APP, ERASE
+from memoryadmin.lib.row_security import is_open_to_the_api
 
 _ALL = "SELECT, INSERT, UPDATE, DELETE"
 
@@ -30,7 +31,7 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
     connection = connections[using]
     quote = connection.ops.quote_name
     with connection.cursor() as cursor:
-        cursor.execute(f"GRANT USAGE ON SCHEMA public TO {APP}, {ERASE}")
+        cursor.execute(f"GRANT USAGE ON SCHEMA public TO {APP}, {API}, {ERASE}")
         # Readiness compares the applied migrations with the code's.
         cursor.execute(f"GRANT SELECT ON django_migrations TO {APP}, {ERASE}")
         # A migration to an earlier state, or a model without its migration: the table is not there.
@@ -39,8 +40,9 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
             if model._meta.proxy or model._meta.db_table not in known:
                 continue
             table = quote(model._meta.db_table)
-            cursor.execute(f"REVOKE ALL ON {table} FROM {APP}, {ERASE}")
-            cursor.execute(f"GRANT {_rights(model)} ON {table} TO {APP}")
+            cursor.execute(f"REVOKE ALL ON {table} FROM {APP}, {API}, {ERASE}")
+            serving = f"{APP}, {API}" if is_open_to_the_api(model) else APP
+            cursor.execute(f"GRANT {_rights(model)} ON {table} TO {serving}")
             erasing = "SELECT, INSERT, DELETE" if is_append_only(model) else _ALL
             cursor.execute(f"GRANT {erasing} ON {table} TO {ERASE}")
         _keep_triggers_on(cursor)
@@ -61,7 +63,7 @@ def _keep_triggers_on(cursor: Any) -> None:
         f"""
         CREATE OR REPLACE FUNCTION _pgtrigger_should_ignore(trigger_name NAME) RETURNS BOOLEAN AS $$
         BEGIN
-            IF current_user IN ('{APP}', '{ERASE}') THEN
+            IF current_user IN ('{APP}', '{API}', '{ERASE}') THEN
                 RETURN FALSE;
             END IF;
             RETURN trigger_name = ANY (

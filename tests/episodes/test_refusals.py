@@ -311,9 +311,14 @@ def test_a_retraction_takes_back_a_statement_of_its_own_episode(app: App, episod
             )
 
 
-@pytest.mark.parametrize("role", ["memoryadmin_app", "memoryadmin_erase"])
+@pytest.mark.parametrize("role", ["memoryadmin_app", "memoryadmin_api", "memoryadmin_erase"])
 def test_the_serving_roles_cannot_switch_triggers_off(episode: Episode, role: str) -> None:
     with refused("identity"), as_role(role), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('memoryadmin.app', %s, true),"
+            " set_config('memoryadmin.subject', '', true)",
+            [str(episode.app_id)],
+        )
         cursor.execute(
             "SELECT set_config('pgtrigger.ignore', array_agg(tgname)::text, true) FROM pg_trigger"
         )

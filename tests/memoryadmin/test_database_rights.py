@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from psycopg import errors
 
-from memoryadmin.lib.roles import APP, ERASE
+from memoryadmin.lib.roles import API, APP, ERASE
 
 AsApp = Callable[[], AbstractContextManager[None]]
 
@@ -25,10 +25,11 @@ def test_the_app_is_no_superuser_and_bypasses_nothing(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolinherit"
-            " FROM pg_roles WHERE rolname IN (%s, %s) ORDER BY rolname",
-            [APP, ERASE],
+            " FROM pg_roles WHERE rolname IN (%s, %s, %s) ORDER BY rolname",
+            [API, APP, ERASE],
         )
         assert cursor.fetchall() == [
+            (API, False, False, False, False, False),
             (APP, False, False, False, False, False),
             (ERASE, False, False, False, False, True),
         ]

@@ -42,7 +42,7 @@ def test_an_address_is_named_by_its_route(log: StringIO) -> None:
 
 
 def test_an_outage_does_not_log_the_subject(log: StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    def down(raw: str) -> None:
+    def down(raw: str, **asked: Any) -> None:
         raise OperationalError("no connection for jane-4471")
 
     monkeypatch.setattr("episodes.keys.authenticate", down)

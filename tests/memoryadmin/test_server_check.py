@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from memoryadmin import queue_schema, roles, server_check
 from memoryadmin.cluster import SUPERUSER, Cluster
-from memoryadmin.lib.roles import APP, ERASE
+from memoryadmin.lib.roles import API, APP, ERASE
 from memoryadmin.server_check import ServerNotUsableError
 from tests.other_server import create_database, other_server
 
@@ -58,7 +58,27 @@ def test_a_login_that_may_create_roles_needs_nobody(server: Cluster) -> None:
     with psycopg.connect(make_conninfo(dsn, options=f"-c role={APP}")) as connection:
         connection.execute(f"SET LOCAL ROLE {ERASE}")
     # roles belong to the server: the next test asks for them again
-    as_admin(server, "postgres", "DROP DATABASE built", f"DROP ROLE {APP}", f"DROP ROLE {ERASE}")
+    as_admin(server, "postgres", "DROP DATABASE built", f"DROP ROLE {APP}, {API}, {ERASE}")
+
+
+def test_a_server_of_an_older_version_lacks_one_role(server: Cluster) -> None:
+    as_admin(server, "postgres", "CREATE ROLE elder LOGIN CREATEROLE")
+    dsn = create_database(server, "older", owner="elder")
+    as_admin(server, "older", "CREATE EXTENSION vector")
+    prepare(dsn)
+    as_admin(server, "postgres", f"DROP ROLE {API}")
+
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        missing = roles._missing(cursor, "elder")
+        roles.ensure(cursor)
+        cursor.execute(f"SET LOCAL ROLE {API}")
+
+    assert missing == [
+        f"CREATE ROLE {API} NOLOGIN NOINHERIT",
+        f"GRANT {API} TO {APP}",
+        f'GRANT {API} TO "elder"',
+    ]
+    as_admin(server, "postgres", "DROP DATABASE older", f"DROP ROLE {APP}, {API}, {ERASE}")
 
 
 def test_a_limited_login_is_told_step_by_step_what_to_ask_for(server: Cluster) -> None:
@@ -84,9 +104,12 @@ def test_a_limited_login_is_told_step_by_step_what_to_ask_for(server: Cluster) -
         ["CREATE EXTENSION vector;"],
         [
             f"CREATE ROLE {APP} NOLOGIN NOINHERIT;",
+            f"CREATE ROLE {API} NOLOGIN NOINHERIT;",
             f"CREATE ROLE {ERASE} NOLOGIN INHERIT;",
+            f"GRANT {API} TO {APP};",
             f"GRANT {ERASE} TO {APP};",
             f'GRANT {APP} TO "limited";',
+            f'GRANT {API} TO "limited";',
             f'GRANT {ERASE} TO "limited";',
         ],
     ]

@@ -26,6 +26,7 @@ from episodes.tombstones import subject_hash
 
 class ErasuresView(ApiView):
     scope = KeyScope.ERASE
+    walled_by_subject = False
 
     @describe(
         "Erase a subject",
@@ -42,6 +43,7 @@ class ErasuresView(ApiView):
 
 class UserView(ApiView):
     scope = KeyScope.ERASE
+    walled_by_subject = False
 
     @describe(
         "Erase a subject whose id fits a path",

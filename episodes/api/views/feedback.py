@@ -19,6 +19,7 @@ from episodes.feedback import record_feedback
 
 class FeedbackView(ApiView):
     scope = KeyScope.FEEDBACK
+    walled_by_subject = False
 
     @describe(
         "Report what a user said about a session",

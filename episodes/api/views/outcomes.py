@@ -21,6 +21,7 @@ from episodes.reports import report_outcome
 
 class OutcomesView(ApiView):
     scope = KeyScope.VERIFY
+    walled_by_subject = False
 
     @describe(
         "Say how an episode ended, as a tool that knows",

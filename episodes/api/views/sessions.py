@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 class SessionsView(ApiView):
     scope = KeyScope.INGEST
+    walled_by_subject = False
 
     @describe(
         "Write a finished or checkpointed session",
@@ -81,6 +82,7 @@ class SessionStatusView(ApiView):
 
 class BatchView(ApiView):
     scope = KeyScope.INGEST
+    walled_by_subject = False
     parser_classes = [BatchParser]
 
     @describe(

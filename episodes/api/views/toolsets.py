@@ -23,6 +23,7 @@ from episodes.toolsets import UnknownToolsetError, declare_toolset, retire_tools
 
 class ToolsetsView(ApiView):
     scope = KeyScope.VERIFY
+    walled_by_subject = False
 
     @describe(
         "Declare the tools that an agent has now",
@@ -49,6 +50,7 @@ class ToolsetsView(ApiView):
 
 class RetireToolsetView(ApiView):
     scope = KeyScope.VERIFY
+    walled_by_subject = False
 
     @describe(
         "Retire a toolset",
