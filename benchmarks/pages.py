@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
 from django.db.models import Count
 
 from benchmarks.measure import Sample
 from benchmarks.processes import cpu_ms, database_sessions, web_workers
 from curation.queue import read_queue
 from curation.setting_words import RANKING
+from episodes.accounts.session_store import SessionStore
 from episodes.models import App, Episode, EpisodeRevision, Member, RankingProfile, RecallHit
 
 ROUNDS = 60

@@ -24,6 +24,7 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset
 from memoryadmin.lib import clock
 from memoryadmin.lib.jobs import without_doorbells
+from tests.browser.accounts import make_accounts
 from tests.browser.erasures import make_erasures
 from tests.browser.incidents import make_incidents
 from tests.browser.promotions import make_promotions
@@ -145,6 +146,7 @@ def _make_people(app: App) -> None:
     root = User.objects.create_superuser("root", password=PASSWORD)
     add_member(app=app, user=root, role=Role.CURATOR, actor=ACTOR)
     User.objects.create_user("outsider", password=PASSWORD)
+    make_accounts(app)
 
 
 def _moments(drawn: random.Random, began: datetime, now: datetime, n: int) -> Iterator[datetime]:

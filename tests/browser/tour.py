@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
+
 from curation.models import Containment, Flag
 from episodes.models import (
     ApiKey,
@@ -68,8 +70,17 @@ def stops(app: App) -> Iterator[Stop]:
     yield from _of_the_audit(app, f"{home}/audit")
     yield Stop("apps", "/apps/")
     yield Stop("preferences", "/preferences/")
+    yield Stop("second-factor", "/preferences/second-factor/")
+    yield from _of_accounts()
     yield Stop("keys", "/keys/")
     yield Stop("missing", f"{home}/nowhere/")
+
+
+def _of_accounts() -> Iterator[Stop]:
+    yield Stop("accounts", "/accounts/")
+    somebody = User.objects.get(username="noor.haddad")
+    yield Stop("account-deactivate", f"/accounts/{somebody.pk}/deactivate/")
+    yield Stop("invitation-over", "/invitations/not-a-link/")
 
 
 def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
