@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -18,6 +20,7 @@ from episodes.audit import cutting
 from episodes.audit.checkpoints import write_checkpoint
 from episodes.audit.cut_plan import plan_cuts
 from episodes.audit.cutting import AuditBrokenError, cut_due
+from episodes.audit.verifications import verify_due
 from episodes.audit.verify import Break, verify_audit
 from episodes.enums import HoldKind
 from episodes.holds import Held, lift_hold, place_hold
@@ -109,6 +112,20 @@ def test_what_is_older_goes_up_to_the_last_checkpoint_of_before(app: App) -> Non
     assert line.as_json() == AuditCut.objects.get().statement
     said: Any = line.body
     assert (said["lane"], said["after"], said["number"], said["n"]) == (0, 0, last, last)
+
+
+def test_a_worker_has_the_rights_for_it_and_keeps_none(
+    app: App, as_app: Callable[[], AbstractContextManager[None]]
+) -> None:
+    note(app, 3)
+    last = sign()
+
+    with as_app():
+        assert cut() == last
+        with clock.at(NOW):
+            assert verify_due()
+        with pytest.raises(DatabaseError), transaction.atomic():
+            AuditEntry.objects.all().delete()
 
 
 def test_the_audit_is_kept_for_good_unless_it_is_said_otherwise(app: App, settings: Any) -> None:
