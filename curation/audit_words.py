@@ -25,6 +25,7 @@ KINDS = {
     "incident": Word("Incident", "incidents"),
     "incidents_list": Word("List of incidents", "incidents"),
     "installation": Word("Installation", "settings"),
+    "invitation": Word("Invitation", "person"),
     "lesson": Word("Lesson", "promotion"),
     "member": Word("Member", "person"),
     "precedent": Word("Precedent", "promotion"),
@@ -36,10 +37,11 @@ KINDS = {
 }
 # The beginnings of verbs, which a filter takes for all of them.
 GROUPS = (
-    *("account", "alarm", "app", "audit", "closure", "demo", "episode", "erasure", "feedback"),
-    *("flag", "generation", "hold", "incident", "incident_hook", "key", "lesson", "member"),
-    *("outcome", "precedent", "profile", "reach", "recall", "recalls", "retention", "subject"),
-    *("tombstone", "toolset", "trust_rules", "whitelist"),
+    *("account", "alarm", "app", "audit", "closure", "demo", "episode", "episodes", "erasure"),
+    *("erasures", "feedback", "flag", "generation", "history", "hold", "holds", "incident"),
+    *("incident_hook", "incidents", "invitation", "key", "lesson", "member", "outcome"),
+    *("precedent", "profile", "reach", "recall", "recalls", "retention", "subject", "tombstone"),
+    *("toolset", "trust_rules", "whitelist"),
 )
 # A key and a command act in no role.
 ROLE_CHOICES = [

@@ -75,6 +75,7 @@ def test_it_sees_what_the_program_writes() -> None:
         "def rename(*, app):\n    with connection.cursor() as c:\n        c.execute('DELETE FROM x')",
         "def rename(*, app, t):\n    run(f'UPDATE {t} SET name = 1')",
         "SQL = 'INSERT INTO x VALUES (1)'\ndef rename(*, app):\n    run(SQL)",
+        "A = 'INSERT INTO {} VALUES (1)'\nB = A.format('x')\ndef rename(*, app):\n    run(B)",
         "def rename(rows):\n    X.objects.bulk_create(rows)",
         "def rename(rows):\n    rows.delete()",
         "class Renaming:\n    def rename(self):\n        self.member.delete()",

@@ -68,9 +68,9 @@ def read_module(program: Program, module: str, source: str) -> None:
                 | ast.ClassDef(name=name)
             ):
                 known[name] = f"{module}.{name}"
-            case ast.Assign(targets=[ast.Name(id=name)]) if _sql_of(node):
+            case ast.Assign(targets=[ast.Name(id=name)]) if sql := _sql_of(node, known, program):
                 known[name] = f"{module}.{name}"
-                program.statements[known[name]] = _sql_of(node)
+                program.statements[known[name]] = sql
     program.passed_on |= {f"{module}.{alias}": target for alias, target in known.items()}
     outside: list[ast.stmt] = []
     for node in tree.body:
@@ -85,7 +85,7 @@ def read_module(program: Program, module: str, source: str) -> None:
                         _read_body(program, own[part.name], part.body, known, own)
                     else:
                         outside.append(part)
-            case _ if not _sql_of(node):
+            case _ if not _sql_of(node, known, program):
                 outside.append(node)
     _read_body(program, f"{module}{MODULE}", outside, known, {})
 
@@ -189,9 +189,13 @@ def _call_writes(call: ast.Call) -> str | None:
     return None
 
 
-def _sql_of(node: ast.stmt) -> str:
-    """Return what a statement writes that a module gives a name to."""
-    return _sql_in(node.value) if isinstance(node, ast.Assign) else ""
+def _sql_of(node: ast.stmt, known: dict[str, str], program: Program) -> str:
+    """Return what the SQL writes that a module gives a name to, or makes of what has one."""
+    if not isinstance(node, ast.Assign):
+        return ""
+    parts = list(ast.walk(node.value))
+    named = (program.statements.get(_dotted(part, known, {}) or "", "") for part in parts)
+    return next((one for one in (*map(_sql_in, parts), *named) if one), "")
 
 
 def _sql_in(node: ast.AST) -> str:
