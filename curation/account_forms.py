@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 
 from curation.settings_forms import role_field
 
@@ -20,6 +21,10 @@ def _password(label: str) -> forms.CharField:
 class SignInForm(forms.Form):
     username = forms.CharField(label="User name", max_length=150)
     password = _password("Password")
+
+    def clean_username(self) -> str:
+        # as it was when the account was made: keyboards spell one letter in several ways
+        return str(User.normalize_username(self.cleaned_data["username"]))
 
 
 class CodeForm(forms.Form):
@@ -54,10 +59,6 @@ class JoinForm(_TwiceForm):
 
     name = forms.CharField(label="User name", max_length=150)
     field_order = ("name", "new", "again")
-
-
-class OwnPasswordForm(forms.Form):
-    password = _password("Your password")
 
 
 class InvitationForm(forms.Form):

@@ -110,10 +110,10 @@ def _depart(request: HttpRequest, provider: Provider, onward: str, *, links: int
 
 
 def _admit(request: HttpRequest, provider: Provider, person: Person, onward: str) -> HttpResponse:
+    # it is the provider's word that makes accounts and roles, not the name it gives somebody
+    actor = replace(actor_named(request, ""), name="identity provider")
     try:
-        account = admit_person(
-            person=person, grants=provider.grants, actor=actor_named(request, person.name[:150])
-        )
+        account = admit_person(person=person, grants=provider.grants, actor=actor)
     except NoRoleError as error:
         return _refuse(request, onward, _NO_ROLE, error)
     except SwitchedOffError as error:

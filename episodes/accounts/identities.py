@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from episodes import audit
 from episodes.accounts.creating import create_account
+from episodes.accounts.standing import is_last_superuser
 from episodes.audit import Actor
 from episodes.members import add_member, change_role, remove_member
 from episodes.models import App, Identity, Member
@@ -99,7 +100,8 @@ def _give_roles(
 ) -> None:
     """Make the account's roles what its groups say, in the apps that the setting names and no other.
 
-    The provider's word counts even where it takes the last admin away: superusers manage every app.
+    The provider's word counts even where it takes the last admin away: superusers manage every app,
+    and the last of them stays one.
     """
     named = {grant.app for grant in grants if grant.app}
     # of two groups with roles in one app the first of the setting counts
@@ -135,6 +137,8 @@ def _give_role(
 
 def _set_superuser(account: User, *, is_one: bool, actor: Actor) -> None:
     if account.is_superuser == is_one:
+        return
+    if not is_one and is_last_superuser(account):
         return
     account.is_superuser = is_one
     account.save(update_fields=["is_superuser"])

@@ -67,13 +67,20 @@ def delete_account(*, account: User, actor: Actor, reason: str = "") -> None:
     locked = _lock(account)
     if locked.is_active:
         _keep_somebody(locked)
-    DepartedName.objects.create(name=locked.get_username())
+    DepartedName.objects.get_or_create(name=locked.get_username())
     roles = {
         member.app.name: member.role
         for member in Member.objects.filter(user=locked).select_related("app")
     }
     _record(locked, "account.deleted", actor, reason=reason, roles=roles)
     locked.delete()
+
+
+def is_last_superuser(account: User) -> bool:
+    """In the transaction that would change it: superusers are locked, so that it stays true."""
+    known = User.objects.select_for_update(no_key=True).filter(is_superuser=True).order_by("pk")
+    active = {user.pk for user in known if user.is_active}
+    return account.is_superuser and active <= {account.pk}
 
 
 @transaction.atomic
@@ -104,8 +111,7 @@ def _lock(account: User) -> User:
 
 
 def _keep_somebody(account: User) -> None:
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=account.pk)
-    if account.is_superuser and not others.exists():
+    if is_last_superuser(account):
         raise LastSuperuserError(account.get_username())
     admins = Member.objects.filter(role=Role.ADMIN, user__is_active=True)
     alone = [
