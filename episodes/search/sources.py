@@ -98,13 +98,16 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     WHERE {index.where} AND v.app_id = %(app)s AND NOT (SELECT yes FROM erased)
     ORDER BY {distance} LIMIT %(reach)s
 """
-    # a view, because a policy would keep these conditions from their indexes
-    by_text = f"""FROM episodes_sharedtext r
-    JOIN episodes_episode h ON {_OF_HEAD} AND {_SHARED}{head}
-    WHERE r.app_id = %(app)s AND r.user_id IS NULL{revision}"""
+    # A view, because a policy would keep these conditions from their indexes; and apart (OFFSET 0),
+    # because the policy of the heads would, too: by way of the join it is known of the texts' app.
+    by_text = f"""FROM (SELECT r.app_id, r.episode_id, r.revision FROM episodes_sharedtext r
+        WHERE r.app_id = %(app)s AND r.user_id IS NULL{revision} AND """
+    of_head = f""" OFFSET 0) r
+    JOIN episodes_episode h ON {_OF_HEAD} AND {_SHARED}{head}"""
     every = " UNION ALL ".join(f"SELECT id FROM {way}" for way in found)
     return f"""{vectors}), named AS MATERIALIZED (
-    SELECT h.id {by_text} AND r.identifiers && %(tokens)s::varchar[] LIMIT %(text_reach)s + 1
+    SELECT h.id {by_text}r.identifiers && %(tokens)s::varchar[]{of_head}
+    LIMIT %(text_reach)s + 1
 ), common AS MATERIALIZED (
     SELECT h.id FROM episodes_episode h
     WHERE {_SHARED}{head} AND (SELECT count(*) FROM named) > %(text_reach)s
@@ -112,9 +115,9 @@ def near(filters: frozenset[str], index: Index | None) -> str:
             WHERE {_OF_HEAD}{revision} AND r.identifiers && %(tokens)s::varchar[] OFFSET 0)
     ORDER BY h.completed_at DESC LIMIT %(text_reach)s
 ), worded AS MATERIALIZED (
-    SELECT h.id {by_text} AND r.search @@ (
+    SELECT h.id {by_text}r.search @@ (
         SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' & ')::tsquery
-        FROM unnest(%(words)s::text[]) word) LIMIT %(text_reach)s
+        FROM unnest(%(words)s::text[]) word){of_head} LIMIT %(text_reach)s
 ), recent AS MATERIALIZED (
     SELECT h.id, h.completed_at FROM episodes_episode h
     WHERE {_SHARED}{head} AND h.completed_at >= %(recent_since)s

@@ -31,8 +31,10 @@ SHARED_TABLES = {
     "episodes_vectorgeneration": "the embedders",
 }
 
-_APP = f"current_setting('{APP_SETTING}')::bigint"
-_SUBJECT = f"current_setting('{SUBJECT_SETTING}')"
+# In a SELECT of its own each is computed once a statement and not once a row, which costs a search of
+# thousands an eighth more.
+_APP = f"(SELECT current_setting('{APP_SETTING}')::bigint)"
+_SUBJECT = f"(SELECT nullif(current_setting('{SUBJECT_SETTING}'), '{ANY_SUBJECT}'))"
 
 
 def condition(model: type[models.Model]) -> str | None:
@@ -44,7 +46,9 @@ def condition(model: type[models.Model]) -> str | None:
         return None
     wanted = f"app_id = {_APP}"
     if isinstance(columns.get("user_id"), models.CharField):
-        wanted += f" AND (user_id IS NULL OR {_SUBJECT} = '{ANY_SUBJECT}' OR user_id = {_SUBJECT})"
+        # true for nobody's rows, and for all without a subject: one comparison, where the planner would
+        # try each arm of an OR on each index
+        wanted += f" AND (user_id <> {_SUBJECT}) IS NOT TRUE"
     return wanted
 
 

@@ -16,12 +16,14 @@ from psycopg import errors
 from psycopg.pq import TransactionStatus
 
 from episodes.models import App, Episode
+from episodes.search import execute
 from memoryadmin.cluster import binaries
 from memoryadmin.lib.roles import API, APP, ERASE
 from memoryadmin.lib.row_security import SHARED_TABLES, wall_tables
 from tests.conftest import test_dsn as dsn_of_tests
+from tests.episodes.api.client import ApiClient
 from tests.episodes.sharing import share
-from tests.factories import make_app, make_episode, make_tombstone
+from tests.factories import make_app, make_episode, make_key, make_tombstone
 
 HOSTILE = ["*", "=", "'", "' OR true --", "%", "\\", '"', "é", "x" * 256, "1", "{*}", "a,b", "NULL"]
 
@@ -79,7 +81,7 @@ def assert_walled() -> None:
             True,
             ["everybody lets all", f"wall binds {API}"],
         )
-        assert f"({column} = (current_setting('memoryadmin.app'::text))::bigint)" in condition
+        assert f"({column} = ( SELECT (current_setting('memoryadmin.app'" in condition, table
         assert ("memoryadmin.subject" in condition) is has_user, table
     assert open_without == set(SHARED_TABLES)
 
@@ -217,31 +219,43 @@ def test_the_view_of_what_is_shared_shows_one_app_s(wall: None) -> None:
 @pytest.mark.parametrize(
     ("condition", "index"),
     [
-        ("identifiers && ARRAY['8812']::varchar[]", "revision_org_identifiers"),
-        ("search @@ 'refund'::tsquery", "revision_org_search"),
+        ("identifiers && ", "revision_org_identifiers"),
+        ("search @@ ", "revision_org_search"),
     ],
 )
-def test_the_view_keeps_the_text_s_indexes(wall: None, condition: str, index: str) -> None:
+def test_a_search_finds_shared_text_by_its_indexes(
+    wall: None, monkeypatch: pytest.MonkeyPatch, condition: str, index: str
+) -> None:
+    """Neither operator is leakproof: a policy, of the texts or of heads joined with them, would keep
+    it from its index."""
+    app = make_app()
+    share(app)
+    monkeypatch.setattr(execute, "ALL_SHARED", 0)
+    plans: list[str] = []
+    usual = execute.execute
+
+    def explained(sql: str, values: Any, *, lock: str = "") -> Any:
+        if "named AS" in sql:
+            found = usual(f"EXPLAIN {sql}", values, lock=lock)
+            plans.append("\n".join(str(row["QUERY PLAN"]) for row in found))
+        return usual(sql, values, lock=lock)
+
+    monkeypatch.setattr(execute, "execute", explained)
     leave_only(index)
-    take_on(1)
 
-    plans = [
-        "\n".join(
-            line
-            for (line,) in rows(
-                f"EXPLAIN SELECT FROM {table} WHERE user_id IS NULL AND {condition}"
-            )
-        )
-        for table in ("episodes_sharedtext", "episodes_episoderevision")
-    ]
+    answer = ApiClient(make_key(app)[1]).post(
+        "search", {"user_id": "user-1", "query": "refund invoice 8812", "scope": "org"}
+    )
 
-    compared = rf"on {index} +\(.*\n *Index Cond: \("
-    assert [bool(re.search(compared, plan)) for plan in plans] == [True, False]
+    assert answer.status == 200
+    compared = rf"Bitmap Index Scan on {index} +\(.*\n *Index Cond: \({condition}"
+    assert [bool(re.search(compared, plan)) for plan in plans] == [True]
 
 
 def leave_only(index: str) -> None:
     """What the planner has to choose from, however few rows there are."""
     with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SELECT set_config('enable_seqscan', 'off', true)")
         cursor.execute(
             "SELECT conname FROM pg_constraint WHERE contype IN ('p', 'u')"
