@@ -39,7 +39,7 @@ def main() -> None:
     options.add_argument("--apps", type=int, default=50, help="how many share the rows")
     options.add_argument("--queries", type=int, default=300)
     options.add_argument("--port", type=int, default=8765)
-    parts = ("search", "pages", "org", "reach", "retention")
+    parts = ("search", "pages", "org", "reach", "retention", "wall")
     options.add_argument("--only", choices=parts, help="measure this alone")
     options.add_argument("--keep", action="store_true", help="leave the data folder for a look")
     options.add_argument("--kept", action="store_true", help="measure a folder that was kept")
@@ -74,6 +74,9 @@ def run(dsn: str, chosen: argparse.Namespace, *, rows: int) -> None:
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}")
     with psycopg.connect(dsn, autocommit=True) as connection:
         print(f"PostgreSQL {connection.info.parameter_status('server_version')}")
+        if chosen.only == "wall":
+            measure_wall(connection, apps, chosen, rows=rows)
+            return
         if chosen.only == "retention":
             load_own(connection, apps, chosen, rows=rows)
         elif chosen.only not in ("org", "reach"):
@@ -152,6 +155,25 @@ def measure_poison(connection: psycopg.Connection[Any]) -> None:
     from benchmarks import reach  # noqa: PLC0415
 
     _print_table(reach.HEAD, list(reach.measure_reach(connection)))
+
+
+def measure_wall(
+    connection: psycopg.Connection[Any], apps: Apps, chosen: argparse.Namespace, *, rows: int
+) -> None:
+    """Both scopes behind row-level security and without."""
+    from benchmarks import load, org, search, wall  # noqa: PLC0415
+    from benchmarks.corpus import Corpus  # noqa: PLC0415
+
+    if not chosen.kept:
+        load.stage(connection)
+        load.load(connection, Corpus(n_rows=rows, n_apps=len(apps)), [app for app, _ in apps])
+        connection.execute("DROP TABLE staged_revision")
+        print(org.load_shared(connection, rows=rows, apps=[app for app, _ in apps]))
+    for scope, asking, options in (("user", apps, {}), ("org", org.sharing(apps), {"seed": 8})):
+        corpus = Corpus(n_rows=rows, n_apps=len(apps), **options)
+        questions = search.make_questions(corpus, asking, chosen.queries, scope=scope)
+        head = (f"scope {scope}: {wall.HEAD[0]}", *wall.HEAD[1:])
+        _print_table(head, list(wall.measure(connection, questions, scope=scope)))
 
 
 def measure_shared(
