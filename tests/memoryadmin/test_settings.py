@@ -74,6 +74,7 @@ def test_production_is_the_safe_default(read: Read) -> None:
         ({**KEYS, "DATABASE_URL": "mysql://h/hunter2"}, "DATABASE_URL is not a PostgreSQL URL"),
         ({**KEYS, "MEMORYADMIN_EMBEDDER": "http"}, "MEMORYADMIN_EMBEDDER_URL is not set"),
         ({**KEYS, "CELERY_BROKER_URL": "kafka://h"}, "CELERY_BROKER_URL must be a URL"),
+        ({**KEYS, "MEMORYADMIN_AUDIT_KEEP_DAYS": "30"}, "MEMORYADMIN_AUDIT_KEEP_DAYS must be 0"),
     ],
 )
 def test_a_bad_value_stops_the_program_and_names_its_variable(
