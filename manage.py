@@ -18,7 +18,12 @@ from memoryadmin.unprivileged import UnprivilegedError
 
 # They change the schema, or start programs that do, and connect as the owner. Everything else
 # connects as the app's role: it may not change what is append-only, whoever types the command.
-_AS_OWNER = frozenset({"up", "migrate", "makemigrations", "sqlmigrate", "dbshell", "pgtrigger"})
+_AS_OWNER = frozenset(
+    {
+        *("up", "migrate", "makemigrations", "sqlmigrate", "dbshell", "pgtrigger"),
+        *("backup", "restore"),
+    }
+)
 # They touch no database; an image is built with one of them.
 _NO_DATABASE = frozenset({"help", "--help", "-h", "version", "--version", "collectstatic"})
 _REFUSALS = (ClusterError, ImproperlyConfigured, ServerNotUsableError, UnprivilegedError)

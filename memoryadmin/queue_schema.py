@@ -23,6 +23,12 @@ def ensure(cursor: Cursor, *, queue: str) -> None:
         _check_rights(cursor)
         return
     cursor.execute(get_embedded_install_sql())
+    arm(cursor)
+    cursor.execute("SELECT pgmq.create(%s)", [queue])
+
+
+def arm(cursor: Cursor) -> None:
+    """Give the app's role what it needs of a queue that we installed; again changes nothing."""
     for function in _AS_OWNER:
         cursor.execute(
             f"ALTER FUNCTION {function} SECURITY DEFINER SET search_path = pgmq, pg_catalog, pg_temp"
@@ -33,7 +39,6 @@ def ensure(cursor: Cursor, *, queue: str) -> None:
     for rights, kind in _RIGHTS:
         cursor.execute(f"GRANT {rights} ON ALL {kind} IN SCHEMA pgmq TO {APP}")
         cursor.execute(f"ALTER DEFAULT PRIVILEGES IN SCHEMA pgmq GRANT {rights} ON {kind} TO {APP}")
-    cursor.execute("SELECT pgmq.create(%s)", [queue])
 
 
 def _check_rights(cursor: Cursor) -> None:

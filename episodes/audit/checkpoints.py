@@ -3,8 +3,8 @@ ledger beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,9 @@ from memoryadmin.lib import clock, ledger
 from memoryadmin.lib.signing import BadSignatureError, Signed, verify
 
 KIND = "audit checkpoint"
+# From where the audit went on after a backup was restored; what was signed after it was made is of
+# entries that no backup has.
+RESTORED = "audit restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,38 @@ def read_checkpoints() -> Iterator[Checkpoint]:
     """Yield those of the database and then those of the ledger, which are mostly the same."""
     for row in AuditCheckpoint.objects.order_by("at", "id").iterator():
         yield _read(Signed(**row.statement))
+    yield from _of_the_ledger()
+
+
+def note_restore() -> int:
+    """Say in the ledger that the audit goes on from where the restored database ends; return how
+    many entries were signed for that it does not have. Called once, before anything is recorded."""
+    lanes = _ends()
+    ends = {lane: number for lane, number, _ in lanes}
+    signed = dict(ends)
+    for checkpoint in _of_the_ledger():
+        for lane, number, _ in checkpoint.lanes:
+            signed[lane] = max(signed.get(lane, 0), number)
+    ledger.append(RESTORED, {"at": clock.now().isoformat(), "lanes": lanes})
+    return sum(number - ends.get(lane, 0) for lane, number in signed.items())
+
+
+def _of_the_ledger() -> list[Checkpoint]:
+    found: list[Checkpoint] = []
     for line in ledger.read():
         if line.signed.kind == KIND:
-            yield _read(line.signed)
+            found.append(_read(line.signed))
+        elif line.signed.kind == RESTORED:
+            body: Any = line.signed.body
+            ends = {lane: number for lane, number, _ in body["lanes"]}
+            found = [_up_to(ends, checkpoint) for checkpoint in found]
+    return found
+
+
+def _up_to(ends: Mapping[int, int], checkpoint: Checkpoint) -> Checkpoint:
+    """Leave out what it says of entries that were lost."""
+    kept = [one for one in checkpoint.lanes if one[1] <= ends.get(one[0], 0)]
+    return replace(checkpoint, lanes=kept)
 
 
 def places_of(checkpoint: AuditCheckpoint) -> dict[int, int]:

@@ -6,8 +6,15 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from psycopg.conninfo import make_conninfo
 
 from memoryadmin.lib import env
+
+
+def owner_dsn() -> str:
+    """Return the owner's login at Django's database."""
+    url = env.required("DATABASE_URL", why="it is the owner's login")
+    return make_conninfo(url, dbname=str(connection.settings_dict["NAME"]))
 
 
 def connect_as_owner() -> psycopg.Connection[Any]:
@@ -16,7 +23,4 @@ def connect_as_owner() -> psycopg.Connection[Any]:
     Where web and workers have a login of their own in that variable, it is that one, and changes
     of the schema are refused (InsufficientPrivilege).
     """
-    name = str(connection.settings_dict["NAME"])
-    return psycopg.connect(
-        env.required("DATABASE_URL", why="it is the owner's login"), dbname=name, autocommit=True
-    )
+    return psycopg.connect(owner_dsn(), autocommit=True)
