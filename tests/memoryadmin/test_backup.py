@@ -130,7 +130,7 @@ class Installation:
 
     def query(self, sql: str) -> list[Any]:
         with psycopg.connect(self.server.owner_dsn) as connection:
-            return connection.execute(sql).fetchall()  # type: ignore[arg-type]
+            return connection.execute(sql).fetchall()
 
     def catalogue(self) -> list[tuple[str, ...]]:
         """What was made anew of its own text says the same with other casts and brackets."""
