@@ -40,6 +40,7 @@ class Right(StrEnum):
     SEE_INCIDENTS = "read incidents"
     SEE_ERASURES = "read erasures and their certificates"
     INVESTIGATE = "open incidents, set holds and erase"
+    EXPORT = "take episodes along as a file"
     SEE_SETTINGS = "read keys, settings and members"
     ADMINISTER = "manage keys, settings and members"
 
@@ -59,6 +60,7 @@ RIGHTS: dict[Role, frozenset[Right]] = {
             Right.SEE_INCIDENTS,
             Right.SEE_ERASURES,
             Right.INVESTIGATE,
+            Right.EXPORT,
         }
     ),
     Role.ADMIN: frozenset({Right.READ, Right.SEE_ERASURES, Right.SEE_SETTINGS, Right.ADMINISTER}),
@@ -73,6 +75,7 @@ SUPERUSER = frozenset(
         Right.SEE_AUDIT,
         Right.SEE_INCIDENTS,
         Right.SEE_ERASURES,
+        Right.EXPORT,
         Right.SEE_SETTINGS,
         Right.ADMINISTER,
     }

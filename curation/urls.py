@@ -13,6 +13,7 @@ from curation.views import (
     episode,
     episodes,
     erasures,
+    export,
     flags,
     holds,
     home,
@@ -149,6 +150,8 @@ _of_the_settings: list[URLPattern | URLResolver] = [
     path("keys/<uuid:key_id>/limit/", api_key.limit, name="settings-key-limit"),
     path("keys/<uuid:key_id>/revoke/", api_key.revoke, name="settings-key-revoke"),
     path("incidents/", incident_hook.edit_hook, name="settings-incidents"),
+    path("export/", export.show_export, name="settings-export"),
+    path("export/file/", export.download, name="settings-export-file"),
     path("members/", members.edit_members, name="settings-members"),
     path("members/invite/", members.invite, name="settings-invite"),
     path(

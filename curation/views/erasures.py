@@ -143,7 +143,7 @@ def readmit(request: ConsoleRequest) -> HttpResponse:
 def _ask(
     request: ConsoleRequest, form: forms.Form, *, found: Preview | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"form": form, "found": found}
+    context = {"form": form, "found": found, "may_export": request.seat.may(Right.EXPORT)}
     return render_page(request, "curation/erasure_ask.html", context, status=status)
 
 

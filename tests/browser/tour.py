@@ -102,7 +102,9 @@ def _of_the_desk(app: App, home: str) -> Iterator[Stop]:
     ):
         if recall is not None:
             yield Stop(name, f"{home}/recalls/{recall.id}/")
-    for name in ("arguments", "ranking", "retention", "toolsets", "api-keys", "members"):
+    for name in (
+        *("arguments", "ranking", "retention", "toolsets", "api-keys", "members", "export"),
+    ):
         yield Stop(f"settings-{name}", f"{home}/settings/{name.removeprefix('api-')}/")
     tried = {"success": 1, "partial": 3, "failure": 0.6, "escalated": 2, "unknown": 0.4}
     tried |= {"abandoned": 0.3, "toolset_current": 1, "toolset_other": 0.3, "toolset_unknown": 0.7}

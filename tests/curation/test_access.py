@@ -17,6 +17,7 @@ def test_each_role_has_its_rights_and_no_others() -> None:
         Role.REVIEWER: ["DECIDE", "READ"],
         Role.CURATOR: ["CURATE", "DECIDE", "READ", "SEE_REACH"],
         Role.COMPLIANCE: [
+            "EXPORT",
             "INVESTIGATE",
             "READ",
             "SEE_AUDIT",
