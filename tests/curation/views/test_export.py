@@ -27,7 +27,7 @@ def address(app: App, rest: str = "") -> str:
 def download(client: Client, app: App, **asked: Any) -> list[dict[str, Any]]:
     answer = client.post(address(app, "file/"), asked)
     assert answer.status_code == 200, answer.content
-    return [orjson.loads(line) for line in answer.getvalue().splitlines()]  # type: ignore[attr-defined]
+    return [orjson.loads(line) for line in answer.getvalue().splitlines()]
 
 
 def recorded() -> list[tuple[str, str, str | None]]:
@@ -45,7 +45,7 @@ def test_the_file_is_the_same_stream_as_the_api_s(app: App, compliance: Client) 
 
     assert answer.headers["Content-Disposition"] == 'attachment; filename="billing-agent.ndjson"'
     assert "no-store" in answer.headers["Cache-Control"]
-    lines = [orjson.loads(line) for line in answer.getvalue().splitlines()]  # type: ignore[attr-defined]
+    lines = [orjson.loads(line) for line in answer.getvalue().splitlines()]
     assert [line["session_id"] for line in lines] == ["ours"]
     assert recorded() == [
         ("episodes.exported", "compliance", None),
