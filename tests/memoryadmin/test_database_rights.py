@@ -82,6 +82,7 @@ def test_the_app_may_use_the_queue(app_connection: psycopg.Connection[Any]) -> N
         "SELECT pgmq.create('memoryadmin')",
         "SELECT pgmq.enable_notify_insert('memoryadmin', 0)",
         "SELECT pgmq.create('another')",
+        "DELETE FROM pgmq.q_memoryadmin",  # what tests before have rung
     ):
         app_connection.execute(statement)
 
