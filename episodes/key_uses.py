@@ -46,11 +46,11 @@ class Use:
 
 
 def count_refusal(*, caller: Caller, route: str, status: int) -> None:
-    """Count an answer of 400 or more to a valid key; of 429 the lookup has counted it.
+    """Count an answer of 400 or more to a valid key; one over its limit the lookup has counted.
 
     An answer is not withheld because it could not be counted.
     """
-    if status == 429:
+    if caller.used > caller.limit_per_minute:
         return
     try:
         # the row may go between being looked for and being locked; then a newer one is there
