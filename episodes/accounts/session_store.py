@@ -17,8 +17,9 @@ from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from episodes.models import ConsoleSession
 from memoryadmin.lib import clock
 
-# A session's end moves on at most so often: not every page view is worth a write.
-MOVES_ON = timedelta(minutes=1)
+# A session's end moves on when this part of its idle time is over: not every page view is worth a
+# write, and two hours of it may as well be an hour and three quarters.
+MOVES_ON = 1 / 8
 BEGAN = "_began"
 
 
@@ -36,8 +37,9 @@ class SessionStore(DatabaseStore):
         if found is None:
             self._session_key = None
             return None
-        until = now + timedelta(seconds=settings.SESSION_IDLE_SECONDS)
-        if until - found.expire_date >= MOVES_ON:
+        idle = timedelta(seconds=settings.SESSION_IDLE_SECONDS)
+        until = now + idle
+        if until - found.expire_date >= idle * MOVES_ON:
             ConsoleSession.objects.filter(pk=found.pk).update(expire_date=until)
         return found
 
