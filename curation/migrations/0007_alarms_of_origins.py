@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("curation", "0007_accounts"),
+        ("curation", "0006_promoted_sources"),
     ]
 
     operations = [
