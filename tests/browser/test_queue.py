@@ -287,16 +287,23 @@ def test_a_question_before_an_act_is_a_dialog(
 ) -> None:
     with tab(browser, theme=theme) as page:
         sign_in(page, console.address, "admin", PASSWORD)
-        for place, title in (("keys", "Revoke this key?"), ("members", "Remove")):
+        for place, row, act, title in (
+            ("keys", "[data-row-link] >> nth=0", "Revoke", "Revoke this key?"),
+            ("members", "", "Remove", "Remove"),
+        ):
             page.goto(console.at(f"settings/{place}/"))
-            page.click("[data-opens=question] >> nth=0")
+            if row:
+                page.click(row)
+            page.click(f"a[data-opens=question]:has-text('{act}') >> nth=0")
             expect(page.locator("#question h2")).to_contain_text(title)
+            asked_at = page.url
             assert objections(page) == []
 
             page.click("#question >> text=Cancel")
 
             expect(page.locator("#question")).to_be_hidden()
-            expect(page).to_have_url(re.compile(f"/settings/{place}/$"))
+            expect(page).to_have_url(re.compile(f"/settings/{place}/([0-9a-f-]+/)?$"))
+            assert page.url == asked_at
 
 
 def test_a_constant_shows_what_it_would_do_as_it_is_typed(
