@@ -15,6 +15,7 @@ from episodes.models import App, Member
 from memoryadmin.demo import (
     correction,
     curating,
+    governing,
     investigating,
     oddities,
     poison,
@@ -80,6 +81,7 @@ def _plan_stories(desks: dict[str, Desk], apps: dict[str, App], simulation: Simu
     oddities.plan(desks, now=now)
     special.plan(desks, now=now)
     curating.plan(desks, now=now)
+    governing.plan(desks, now=now)
     promoting.plan(desks, now=now)
     settings_history.plan(apps["runbook-agent"], apps["pipeline-agent"], simulation)
     for office in OFFICES:
