@@ -19,9 +19,10 @@ def test_page_works_under_the_content_security_policy(live_server: Any, browser:
         page.goto(f"{live_server.url}/api/v1/docs/")
         page.wait_for_selector(".opblock")
         operations = page.locator(".opblock").count()
+        document = page.request.get(f"{live_server.url}/api/v1/schema/?format=json").json()
         page.locator("#operations-search-search_create .opblock-summary-control").click()
         page.wait_for_selector("#operations-search-search_create .opblock-body")
 
-    assert operations == 14
+    assert operations == sum(map(len, document["paths"].values()))
     assert said == []
     assert [url for url in asked if not url.startswith((live_server.url, "data:"))] == []
