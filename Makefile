@@ -63,8 +63,9 @@ fmt: $(DEV) ## format the code and mend what the linter can
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
 
-bench: $(RUNTIME) ## measure search against the raw statement, 100,000 episodes
-	@exec $(BIN)/python -m benchmarks $(ARGS)
+bench: $(RUNTIME) ## measure search, pages, sharing, reach, sweep and erasure, 100,000 episodes
+	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(if $(ARGS),,$(BIN)/python -m benchmarks.erasure)
 
 bench-large: $(RUNTIME) ## the same on 1,000,000 episodes
 	@exec $(BIN)/python -m benchmarks --large $(ARGS)

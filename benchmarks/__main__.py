@@ -41,6 +41,7 @@ def main() -> None:
     options.add_argument("--port", type=int, default=8765)
     parts = ("search", "pages", "org", "reach", "retention", "wall")
     options.add_argument("--only", choices=parts, help="measure this alone")
+    options.add_argument("--kept-days", type=int, default=30, help="by the retention that is swept")
     options.add_argument("--keep", action="store_true", help="leave the data folder for a look")
     options.add_argument("--kept", action="store_true", help="measure a folder that was kept")
     chosen = options.parse_args()
@@ -107,11 +108,11 @@ def load_own(
 
 
 def measure_sweep(dsn: str, apps: Apps, chosen: argparse.Namespace, *, rows: int) -> None:
-    """What a sweep of most of the rows costs the searches beside it."""
+    """What a sweep of what is older than `--kept-days` costs the searches beside it."""
     from benchmarks import retention, search  # noqa: PLC0415
     from benchmarks.corpus import Corpus  # noqa: PLC0415
 
-    retention.shorten([app for app, _ in apps])
+    retention.shorten([app for app, _ in apps], days=chosen.kept_days)
     questions = search.make_questions(Corpus(n_rows=rows, n_apps=len(apps)), apps, chosen.queries)
     _print_table(
         retention.HEAD,

@@ -22,17 +22,16 @@ from episodes.models import App, Episode
 from episodes.policies import Wanted, set_retention
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT_DAYS = 30
 BEFORE = 20.0  # seconds of searches without the sweep
 PAUSE = 0.02  # between two searches: agents think, too
 HEAD = ("sweep", "before", "during", "ratio")
 
 
-def shorten(apps: Sequence[App]) -> None:
+def shorten(apps: Sequence[App], *, days: int) -> None:
     """Put the short retention in force, as an admin would."""
     for app in apps:
         app.refresh_from_db()
-        wanted = Wanted(days=KEPT_DAYS)
+        wanted = Wanted(days=days)
         set_retention(app=app, wanted=wanted, seen=app.retention_version, actor=ACTOR)
 
 
