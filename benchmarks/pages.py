@@ -16,7 +16,7 @@ from benchmarks.processes import cpu_ms, database_sessions, web_workers
 from curation.queue import read_queue
 from curation.setting_words import RANKING
 from episodes.accounts.session_store import SessionStore
-from episodes.models import App, Episode, EpisodeRevision, Member, RankingProfile, RecallHit
+from episodes.models import ApiKey, App, Episode, EpisodeRevision, Member, RankingProfile, RecallHit
 
 ROUNDS = 60
 WARM = 8  # every web process and its connection
@@ -95,12 +95,15 @@ def _addresses() -> Iterator[tuple[str, str]]:
     yield "an episode's recalls", f"{home}/episodes/{most}/recalls/"
     yield "an episode's revisions", f"{home}/episodes/{newest.id}/revisions/"
     yield "an episode's audit", f"{home}/episodes/{newest.id}/history/"
+    yield "audit", f"{home}/audit/"
+    yield "audit, the changes of a role", f"{home}/audit/?way=changes&role=curator"
     settings = f"{home}/settings"
     yield "settings, arguments", f"{settings}/arguments/"
     yield "settings, ranking", f"{settings}/ranking/"
     yield "settings, ranking with its preview", f"{settings}/ranking/?{_proposed(app)}"
     yield "settings, toolsets", f"{settings}/toolsets/"
     yield "settings, keys", f"{settings}/keys/"
+    yield "settings, a key", f"{settings}/keys/{ApiKey.objects.filter(app=app)[0].id}/"
     yield "settings, members", f"{settings}/members/"
     yield "apps", "/apps/"
 
