@@ -11,6 +11,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,13 +50,15 @@ def measure(*, dsn: str, questions: Sequence[Question]) -> list[tuple[str, ...]]
         before.append(_timed(ask, len(before)))
     command = [sys.executable, "manage.py", "sweep_retention", "--json"]
     started = time.monotonic()
-    sweeping = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     during: list[float] = []
-    while sweeping.poll() is None:
-        during.append(_timed(ask, len(during)))
-    took = time.monotonic() - started
-    assert sweeping.stdout is not None
-    reports = [json.loads(line) for line in sweeping.stdout.read().splitlines()]
+    # into a file: nobody reads a pipe meanwhile, and it holds no more than a few dozen reports
+    with tempfile.TemporaryFile("w+") as said:
+        sweeping = subprocess.Popen(command, cwd=ROOT, stdout=said)
+        while sweeping.poll() is None:
+            during.append(_timed(ask, len(during)))
+        took = time.monotonic() - started
+        said.seek(0)
+        reports = [json.loads(line) for line in said]
     if sweeping.returncode:
         raise RuntimeError(f"the sweep ended with {sweeping.returncode}")
     gone = n_before - Episode.objects.count()
