@@ -17,9 +17,9 @@ from curation.reading.as_of import Compared, Side, compare_as_of
 from curation.reading.incident_backwards import Backwards, Recalled, read_backwards
 from curation.reading.incident_forwards import read_forwards
 from curation.reading.incidents import IncidentPage
-from episodes.as_of import profile_then
 from episodes.audit import Actor
 from episodes.models import Block, Episode, EpisodeRevision, Member, OutcomeEntry, Serving
+from episodes.past.as_of import profile_then
 from memoryadmin.lib import clock
 
 # Searches that are asked again as of their own time and now; each takes a second at worst.

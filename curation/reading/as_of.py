@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from curation.reading.incident_forwards import goals_of
-from episodes.as_of import AsOf, Found, search_as_of
 from episodes.enums import RecallMode
 from episodes.models import Member, Recall, RecallHit
+from episodes.past.as_of import AsOf, Found, search_as_of
 from memoryadmin.lib import clock
 
 NEAR = 10  # shown of what was near enough and was not returned

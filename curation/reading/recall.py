@@ -11,7 +11,6 @@ from django.db.models import Q
 
 from curation.recall_words import Fate
 from episodes import ranking
-from episodes.as_of import profile_then
 from episodes.enums import Scope
 from episodes.models import (
     Block,
@@ -22,6 +21,7 @@ from episodes.models import (
     RecallHit,
     being_erased,
 )
+from episodes.past.as_of import profile_then
 from episodes.ranking import Factors, Profile
 from episodes.served import render_served
 

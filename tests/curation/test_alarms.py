@@ -27,7 +27,7 @@ from episodes.embedding.base import EmbeddingTimeoutError
 from episodes.feedback import record_feedback
 from episodes.models import App, AuditEntry, Episode, Member
 from memoryadmin.lib import clock
-from tests.episodes.past import questions
+from tests.episodes.trust.busy_app import questions
 from tests.episodes.recall_log import log_recall
 from tests.factories import ACTOR, make_app, make_episode, make_tombstone
 

@@ -20,7 +20,7 @@ from episodes.models import App, AuditEntry, Block, Episode, PendingEmbedding
 from episodes.replay import QueryVectors, ReplayNotReadyError
 from tests.episodes.asking import ask, served
 from tests.episodes.embedding.provider import Provider, Reply, as_json
-from tests.episodes.past import live, magnet, questions, unrelated
+from tests.episodes.trust.busy_app import live, magnet, questions, unrelated
 from tests.factories import ACTOR, make_app, make_episode, make_steps, write
 
 pytestmark = pytest.mark.django_db

@@ -20,9 +20,9 @@ from episodes.embedding.base import Embedder, EmbeddingError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
 from episodes.models import Recall, RecallHit, VectorGeneration
+from episodes.past.standing import Stood
 from episodes.ranking import Profile
 from episodes.search import REVISION_FILTERS, TEXT
-from episodes.standing import Stood
 from episodes.tokens import fts_terms
 
 # So many superseded goals are embedded again for one look; more would keep a reader waiting, and

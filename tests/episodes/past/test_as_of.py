@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from episodes import lifecycle
-from episodes.as_of import AsOf, search_as_of
 from episodes.effective import REVIEW_SOURCES
 from episodes.embedding.pipeline import embed_due
 from episodes.lifecycle import Statement
@@ -27,6 +26,7 @@ from episodes.models import (
     RecallHit,
     Serving,
 )
+from episodes.past.as_of import AsOf, search_as_of
 from episodes.recall import Filters
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset, retire_toolset

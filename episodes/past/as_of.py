@@ -17,17 +17,17 @@ from uuid import UUID
 
 from episodes.effective import Effective
 from episodes.enums import RecallMode, Scope, ToolsetRelation
-from episodes.expired_then import cutoffs_at, still_shown, unexpired_then
-from episodes.measuring import Measure, measure
 from episodes.models import App, Episode, RankingProfile, Recall, RecallHit
-from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, weigh
-from episodes.standing import (
+from episodes.past.expired import cutoffs_at, still_shown, unexpired_then
+from episodes.past.measuring import Measure, measure
+from episodes.past.standing import (
     Stood,
     effective_at,
     read_stood,
     served_of,
     toolsets_at,
 )
+from episodes.ranking import Candidate, Factors, Profile, choose, exclusion, weigh
 
 
 @dataclass(frozen=True, slots=True)

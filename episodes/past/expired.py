@@ -11,7 +11,7 @@ from episodes.effective import Effective
 from episodes.enums import ReviewState
 from episodes.expiry import Cutoffs, Retention, read_rules
 from episodes.models import App, Episode, Recall
-from episodes.standing import Stood, effective_at, served_of
+from episodes.past.standing import Stood, effective_at, served_of
 
 
 def cutoffs_at(recall: Recall, moment: datetime) -> Cutoffs:
