@@ -14,11 +14,11 @@ from django.db import connection
 
 from curation.exact import chance_of_at_least
 from curation.models import AlarmKind
-from episodes.contest import Question, kinds_of
 from episodes.models import App
-from episodes.replay import embedded
 from episodes.tokens import fts_terms
-from episodes.trust_rules import AlarmRules
+from episodes.trust.contest import Question, kinds_of
+from episodes.trust.replay import embedded
+from episodes.trust.rules import AlarmRules
 from memoryadmin.lib import clock
 
 MOST_QUESTIONS = 400

@@ -24,7 +24,7 @@ from episodes.exceptions import SubjectErasedError
 from episodes.ingest.storable import Storable
 from episodes.models import App, Episode
 from episodes.tombstones import refuse_erased
-from episodes.trust_rules import AlarmRules, TrustRules
+from episodes.trust.rules import AlarmRules, TrustRules
 from memoryadmin.lib import clock
 
 SECONDS = 20.0

@@ -1,6 +1,6 @@
 """What was held for a person: released into recall, or kept out of it.
 
-The hold is episodes/shadow.py's, episodes/burst.py's or the screen's; whoever settles it has read
+The hold is the screen's, or shadow.py's or burst.py's of episodes/trust/; whoever settles it has read
 the text. Both acts close the hold and nothing else; a flag or another block stays.
 """
 

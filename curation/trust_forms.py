@@ -10,7 +10,7 @@ from django import forms
 
 from curation.models import FlagReason
 from curation.reviews import REASON_LENGTH
-from episodes.trust_rules import BOUNDS, TrustRules
+from episodes.trust.rules import BOUNDS, TrustRules
 
 
 class SettlingForm(forms.Form):

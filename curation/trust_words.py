@@ -8,10 +8,10 @@ from typing import Any
 from curation import words
 from curation.holds import KEPT_OUT
 from curation.models import Alarm, AlarmKind
-from episodes.burst import BURST
 from episodes.ingest.evidence import BLOCKED_ELSEWHERE
 from episodes.models import Block
-from episodes.shadow import SHADOW_RECALL
+from episodes.trust.burst import BURST
+from episodes.trust.shadow import SHADOW_RECALL
 
 ALARMS = {
     AlarmKind.RETRIEVAL_SHARE: "It takes an outsized share of the recalls",

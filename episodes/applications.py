@@ -14,8 +14,8 @@ from episodes.embedding.generations import current_generation
 from episodes.ingest.whitelist import Rule, Whitelist
 from episodes.models import App, RankingProfile
 from episodes.search import rule
-from episodes.trust_rules import PARTS as TRUST_PARTS
-from episodes.trust_rules import TrustRules
+from episodes.trust.rules import PARTS as TRUST_PARTS
+from episodes.trust.rules import TrustRules
 
 Constants = Mapping[str, float | int | None]
 

@@ -17,7 +17,7 @@ from episodes.applications import (
     trust_state,
 )
 from episodes.models import App
-from episodes.trust_rules import TrustRules
+from episodes.trust.rules import TrustRules
 
 _TEMPLATE = "curation/settings_trust.html"
 

@@ -32,7 +32,7 @@ from episodes.models import (
     PendingEmbedding,
     VectorGeneration,
 )
-from episodes.shadow import Watch, hold_if_outsized, watch_apps
+from episodes.trust.shadow import Watch, hold_if_outsized, watch_apps
 
 LEASED_TOGETHER = 256
 STORE_TOGETHER = 16  # heads locked at a time; a commit costs more than the rows of one

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from episodes.burst import BURST, Burst
 from episodes.ingest.evidence import Evidence
 from episodes.models import App, Episode
 from episodes.screen import looks_like_instruction
-from episodes.shadow import Finding, newcomer, watch_text
 from episodes.tokens import text_words
+from episodes.trust.burst import BURST, Burst
+from episodes.trust.shadow import Finding, newcomer, watch_text
 
 
 def why_held(

@@ -15,7 +15,6 @@ from django.db import transaction
 
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
-from episodes.burst import Burst, Claim, find_burst, hold_others
 from episodes.embedding.queue import await_vector
 from episodes.enums import LessonSource, Outcome, ReviewState, Scope, State
 from episodes.exceptions import FeedbackNotAllowedError, LifecycleOpenError
@@ -32,6 +31,7 @@ from episodes.ingest.whitelist import Whitelist
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, Toolset
 from episodes.tombstones import refuse_erased
+from episodes.trust.burst import Burst, Claim, find_burst, hold_others
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 

@@ -22,13 +22,13 @@ from curation.exact import chance_of_at_least
 from curation.models import Alarm, AlarmKind, Flag, FlagReason
 from curation.queue import Why, read_queue
 from curation.reviews import ReasonMissingError
-from episodes import shadow
 from episodes.embedding.base import EmbeddingTimeoutError
 from episodes.feedback import record_feedback
 from episodes.models import App, AuditEntry, Episode, Member
+from episodes.trust import shadow
 from memoryadmin.lib import clock
-from tests.episodes.trust.busy_app import questions
 from tests.episodes.recall_log import log_recall
+from tests.episodes.trust.busy_app import questions
 from tests.factories import ACTOR, make_app, make_episode, make_tombstone
 
 pytestmark = pytest.mark.django_db

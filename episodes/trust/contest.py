@@ -1,10 +1,10 @@
-"""Who would be first: past queries asked again of a few hundred episodes, as arithmetic.
+"""The contest of a newcomer with the episodes there are, for the first place in past queries.
 
-Pure. The recall rule (episodes/ranking.py) with two things left out on purpose: age, because to
-be new is no sign of an attack, and how a newcomer ended, because a statement can change that
-later. A newcomer is taken at the best weight that statements alone could give it; so is each of its
-peers when it is asked what that one would win in its place. What is compared is what a text
-attracts.
+Pure arithmetic on a few hundred episodes. The recall rule (episodes/ranking.py) with two things left
+out on purpose: age, because to be new is no sign of an attack, and how a newcomer ended, because a
+statement can change that later. A newcomer is taken at the best weight that statements alone could
+give it; so is each of its peers when it is asked what that one would win in its place. What is
+compared is what a text attracts.
 
 Words are counted once each, where PostgreSQL's rank gives a little more to one said twice.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from episodes.ranking import Profile
-from episodes.trust_rules import ShadowRules
+from episodes.trust.rules import ShadowRules
 
 Floats = NDArray[np.float64]
 ALIKE_WORDS = 0.5  # shared words of two queries of one kind, where vectors do not say

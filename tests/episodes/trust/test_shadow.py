@@ -12,12 +12,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from episodes import lifecycle, shadow
+from episodes import lifecycle
 from episodes.embedding.outage import forget_outages
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import IndexState, RecallState
 from episodes.models import App, AuditEntry, Block, Episode, PendingEmbedding
-from episodes.replay import QueryVectors, ReplayNotReadyError
+from episodes.trust import shadow
+from episodes.trust.replay import QueryVectors, ReplayNotReadyError
 from tests.episodes.asking import ask, served
 from tests.episodes.embedding.provider import Provider, Reply, as_json
 from tests.episodes.trust.busy_app import live, magnet, questions, unrelated

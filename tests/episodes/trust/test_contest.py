@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from episodes.contest import (
+from episodes.ranking import Profile
+from episodes.trust.contest import (
     Contender,
     Contest,
     Floats,
@@ -18,8 +19,7 @@ from episodes.contest import (
     kinds_of,
     share_of_words,
 )
-from episodes.ranking import Profile
-from episodes.trust_rules import ShadowRules
+from episodes.trust.rules import ShadowRules
 from memoryadmin.lib import ids
 
 PROFILE = Profile(minimum=0.4)

@@ -17,11 +17,11 @@ from django.db.models import F
 
 from episodes import lifecycle
 from episodes.audit import SYSTEM
-from episodes.contest import share_of_words
 from episodes.enums import AUTHORITIES, BlockKind, Outcome, RecallState
 from episodes.models import App, Block, Episode, EpisodeRevision
 from episodes.tokens import text_words
-from episodes.trust_rules import BurstRules, TrustRules
+from episodes.trust.contest import share_of_words
+from episodes.trust.rules import BurstRules, TrustRules
 from memoryadmin.lib import clock
 
 BURST = "burst"

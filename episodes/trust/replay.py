@@ -1,4 +1,4 @@
-"""Past recalls and present episodes, read so that a newcomer can be put among them.
+"""What a contest is held over: past recalls and present episodes, read from the database.
 
 Query vectors are not stored. Each process remembers those it made by the hash of their text, so
 many at most, for ten minutes at most: then what an erasure removed is gone from here, too.
@@ -18,7 +18,6 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from episodes.contest import Contender, Floats, Question
 from episodes.embedding.base import Embedder, EmbeddingError, EmbeddingPartialError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
@@ -27,6 +26,7 @@ from episodes.models import App, VectorGeneration
 from episodes.ranking import Profile
 from episodes.search.rule import CONSTANTS, OUTCOME_WEIGHT, TOOLSET_RELATION, TOOLSETS
 from episodes.tokens import fts_terms
+from episodes.trust.contest import Contender, Floats, Question
 from memoryadmin.lib import clock
 
 REMEMBERED = 8_192

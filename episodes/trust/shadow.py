@@ -3,7 +3,7 @@
 One that would be first for an outsized share of what its app asks, or of what its own subject
 asks, is held for a person. Its text side is judged when it comes in, its vector in the transaction that
 writes it: nobody can be given what has not been judged. Reading happens before that transaction's
-locks; the arithmetic is episodes/contest.py.
+locks; the arithmetic is episodes/trust/contest.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from django.db.models import F, Q
 
 from episodes import lifecycle
 from episodes.audit import SYSTEM
-from episodes.contest import (
+from episodes.embedding.base import Embedder
+from episodes.enums import BlockKind, IndexState, Scope
+from episodes.models import App, Block, Episode, VectorGeneration
+from episodes.ranking import Profile
+from episodes.trust.contest import (
     Contender,
     Contest,
     Floats,
@@ -27,11 +31,7 @@ from episodes.contest import (
     is_outsized,
     is_outsized_for_subject,
 )
-from episodes.embedding.base import Embedder
-from episodes.enums import BlockKind, IndexState, Scope
-from episodes.models import App, Block, Episode, VectorGeneration
-from episodes.ranking import Profile
-from episodes.replay import (
+from episodes.trust.replay import (
     query_vectors,
     read_pool,
     read_questions,
@@ -39,7 +39,7 @@ from episodes.replay import (
     read_words,
     with_vectors,
 )
-from episodes.trust_rules import ShadowRules, TrustRules
+from episodes.trust.rules import ShadowRules, TrustRules
 
 SHADOW_RECALL = "shadow_recall"
 OF_SUBJECT = 100  # episodes of one subject that a newcomer of theirs is compared with
