@@ -20,7 +20,7 @@ from benchmarks.clients import Ask, Question, Statement
 from benchmarks.load import ACTOR
 from episodes import search
 from episodes.models import App, Episode
-from episodes.policies import Wanted, set_retention
+from episodes.retention.policies import Wanted, set_retention
 
 ROOT = Path(__file__).resolve().parent.parent
 BEFORE = 20.0  # seconds of searches without the sweep

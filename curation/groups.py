@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from episodes.expiry import UNEXPIRED
 from episodes.models import App
+from episodes.retention.expiry import UNEXPIRED
 
 # Newest first; a group of so many says what there is to say.
 LATEST = 500

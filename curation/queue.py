@@ -21,8 +21,8 @@ from uuid import UUID
 from django.db import connection
 
 from curation.paging import PAGE
-from episodes.expiry import UNEXPIRED
 from episodes.models import Member
+from episodes.retention.expiry import UNEXPIRED
 from memoryadmin.lib import clock, cursors
 
 RECENT_DAYS = 30

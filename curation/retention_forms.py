@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from django.http import QueryDict
 
 from episodes.enums import Outcome, ReviewState, Scope
-from episodes.expiry import Kind
-from episodes.policies import Policy, Wanted
+from episodes.retention.expiry import Kind
+from episodes.retention.policies import Policy, Wanted
 
 COLUMNS = (
     *("name", "outcome", "scope", "review_state", "promoted"),

@@ -23,9 +23,9 @@ from django.db import transaction
 from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import KeyScope
-from episodes.expiry import Retention, Rule, read_rules
 from episodes.models import ApiKey, App
 from episodes.ranking import Generation, Profile
+from episodes.retention.expiry import Retention, Rule, read_rules
 from memoryadmin.lib import clock, row_scope
 from memoryadmin.lib.prepared import Row, fetch_all
 

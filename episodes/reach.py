@@ -17,8 +17,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from episodes.expiry import Cutoffs, unexpired
 from episodes.models import App
+from episodes.retention.expiry import Cutoffs, unexpired
 
 MAX_DEPTH = 5
 

@@ -13,11 +13,11 @@ from psycopg.types.numeric import Int8
 
 from episodes import search as statement
 from episodes.enums import Arm, RecallMode
-from episodes.expiry import write_rules
 from episodes.ingest.storable import Storable
 from episodes.keys import Caller
 from episodes.query import Query, read_query
 from episodes.render import render_context
+from episodes.retention.expiry import write_rules
 from episodes.served import render_served
 from episodes.tombstones import lock_id, subject_hash
 from episodes.toolsets import kind_of

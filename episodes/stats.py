@@ -3,8 +3,8 @@ from __future__ import annotations
 from django.db.models import Count, Exists, OuterRef, Q
 
 from episodes.enums import AUTHORITIES, BlockKind, IndexState, Outcome, State
-from episodes.expiry import Cutoffs
 from episodes.models import Block, Episode
+from episodes.retention.expiry import Cutoffs
 
 
 def count_episodes(*, app_id: int, cutoffs: Cutoffs, user_id: str | None = None) -> dict[str, int]:

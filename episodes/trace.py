@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from episodes.expiry import Cutoffs
 from episodes.models import Block, Episode, EpisodeRevision, OutcomeEntry
+from episodes.retention.expiry import Cutoffs
 
 HEAD = [
     "scope",

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from episodes.expiry import UNEXPIRED
 from episodes.models import App
+from episodes.retention.expiry import UNEXPIRED
 
 # A procedure that thousands follow is counted over its newest episodes.
 LATEST = 5_000

@@ -13,8 +13,8 @@ from django.db import connection
 
 from curation.promotion.support import LATEST
 from episodes.enums import Outcome
-from episodes.expiry import UNEXPIRED
 from episodes.models import Member
+from episodes.retention.expiry import UNEXPIRED
 
 # Evidence is weighed over the newest reviewed episodes, and the best of them are shown.
 WEIGHED = 400

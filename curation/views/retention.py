@@ -13,7 +13,7 @@ from curation.retention_forms import COLUMNS, RetentionForm
 from curation.words import OUTCOMES, REVIEWS
 from episodes.enums import Scope
 from episodes.models import App, RetentionRun
-from episodes.policies import (
+from episodes.retention.policies import (
     MOST_POLICIES,
     PolicyEndsNothingError,
     RetentionChangedError,

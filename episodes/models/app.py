@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 
-from episodes.expiry import Cutoffs, Retention, read_rules
+from episodes.retention.expiry import Cutoffs, Retention, read_rules
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import append_only
 
@@ -35,7 +35,7 @@ class App(models.Model):
     idle_seconds = models.PositiveIntegerField(default=3600)
     retention_days = models.PositiveIntegerField(default=180)
     # What the standing policies say of age, in order, as every read needs it: kept by
-    # episodes/policies.py in the transaction that writes the policies (episodes/expiry.py reads).
+    # episodes/retention/policies.py in the transaction that writes the policies (expiry.py reads).
     retention_rules = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     # How often retention was changed: what a change says it was based on.
     retention_version = models.PositiveIntegerField(default=0, db_default=0)

@@ -19,9 +19,9 @@ from episodes.enums import (
     Scope,
     State,
 )
-from episodes.expiry import Cutoffs
 from episodes.models.app import App
 from episodes.models.erasure import being_erased
+from episodes.retention.expiry import Cutoffs
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import one_of
 

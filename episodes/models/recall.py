@@ -46,7 +46,7 @@ class Recall(models.Model):
     failure_threshold = models.FloatField()
     window = models.PositiveIntegerField()
     cutoff = models.DateTimeField()
-    # The rules of retention beside the default, whose cut-off that is (episodes/expiry.py).
+    # The rules of retention beside the default, whose cut-off that is (retention/expiry.py).
     retention = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     include_failures = models.BooleanField(default=False)
     generation_id = models.BigIntegerField(null=True)

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from episodes.effective import Effective
 from episodes.enums import ReviewState
-from episodes.expiry import Cutoffs, Retention, read_rules
 from episodes.models import App, Episode, Recall
 from episodes.past.standing import Stood, effective_at, served_of
+from episodes.retention.expiry import Cutoffs, Retention, read_rules
 
 
 def cutoffs_at(recall: Recall, moment: datetime) -> Cutoffs:

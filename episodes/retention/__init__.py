@@ -1,1 +1,5 @@
-"""Retention: which episodes are due (due.py), what would go (preview.py), and the sweep (sweep.py)."""
+"""Retention: when an episode expires, which are due, and how they go.
+
+expiry.py is the condition that every read asks by, policies.py puts it in force, due.py finds what is
+due, preview.py tells what would go, and sweep.py deletes it.
+"""

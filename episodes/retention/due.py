@@ -1,6 +1,6 @@
 """Which episodes are due: one statement, for the preview and for the sweep alike.
 
-The first policy that fits an episode decides (episodes/expiry.py). By age it has vanished from every
+The first policy that fits an episode decides (expiry.py). By age it has vanished from every
 read already; by the count and by the toolset's end it does when the sweep comes.
 """
 
@@ -14,10 +14,10 @@ from uuid import UUID
 
 from django.db import connection
 
-from episodes.expiry import Kind, Retention
 from episodes.holds import EPISODE_IS_HELD
 from episodes.models import App
-from episodes.policies import Policy, Wanted, read_retention
+from episodes.retention.expiry import Kind, Retention
+from episodes.retention.policies import Policy, Wanted, read_retention
 from episodes.toolsets import USE
 
 AGE, TOOLSET, COUNT = "age", "toolset", "count"

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db import transaction
 
 from episodes.models import App
-from episodes.policies import Wanted
 from episodes.retention.due import count_due, due_after, read_rules, resolve
 from episodes.retention.log import count_log, log_values
+from episodes.retention.policies import Wanted
 from memoryadmin.lib import clock
 
 SAMPLE = 20

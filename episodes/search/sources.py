@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from episodes.expiry import UNEXPIRED
+from episodes.retention.expiry import UNEXPIRED
 from episodes.search.filters import (
     HEAD_FILTERS,
     REVISION_FILTERS,

@@ -21,9 +21,9 @@ from django.db import connection
 from episodes.embedding.base import Embedder, EmbeddingError, EmbeddingPartialError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
-from episodes.expiry import UNEXPIRED
 from episodes.models import App, VectorGeneration
 from episodes.ranking import Profile
+from episodes.retention.expiry import UNEXPIRED
 from episodes.search.rule import CONSTANTS, OUTCOME_WEIGHT, TOOLSET_RELATION, TOOLSETS
 from episodes.tokens import fts_terms
 from episodes.trust.contest import Contender, Floats, Question

@@ -13,12 +13,12 @@ from curation.queue import read_queue
 from curation.reading.candidates import list_candidates
 from episodes import lifecycle
 from episodes.enums import Outcome, ReviewState, Scope
-from episodes.expiry import UNEXPIRED, Kind, Retention, Rule, read_rules, write_rules
 from episodes.lifecycle import Statement
 from episodes.models import App, Episode, Member, Recall
 from episodes.past.as_of import search_as_of
-from episodes.policies import Policy, Wanted, set_retention
 from episodes.reach import read_reach
+from episodes.retention.expiry import UNEXPIRED, Kind, Retention, Rule, read_rules, write_rules
+from episodes.retention.policies import Policy, Wanted, set_retention
 from episodes.trace import read_trace
 from memoryadmin.lib import clock
 from tests.episodes.asking import aged, ask, served

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from episodes.expiry import Kind
 from episodes.models import App, AuditEntry, AuditPayload, RetentionPolicy, RetentionRun
-from episodes.policies import (
+from episodes.retention.expiry import Kind
+from episodes.retention.policies import (
     MOST_POLICIES,
     Policy,
     PolicyEndsNothingError,

@@ -19,7 +19,6 @@ from curation.models import Alarm, AlarmKind
 from episodes import deletion, lifecycle
 from episodes.audit.verify import verify_audit
 from episodes.enums import HoldKind
-from episodes.expiry import Kind
 from episodes.holds import Held, lift_hold, place_hold
 from episodes.lifecycle import Statement
 from episodes.models import (
@@ -31,8 +30,9 @@ from episodes.models import (
     RecallHit,
     RetentionRun,
 )
-from episodes.policies import Policy, Wanted, set_retention
 from episodes.retention import sweep
+from episodes.retention.expiry import Kind
+from episodes.retention.policies import Policy, Wanted, set_retention
 from episodes.retention.preview import preview_sweep
 from episodes.retention.sweep import sweep_app, sweep_due
 from episodes.toolset_hash import Tool

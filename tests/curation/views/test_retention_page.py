@@ -10,9 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from curation.retention_forms import COLUMNS
-from episodes.expiry import Kind
 from episodes.models import App, AuditEntry, AuditPayload, Episode, RetentionPolicy
-from episodes.policies import MOST_POLICIES, Policy, Wanted, read_retention, set_retention
+from episodes.retention.expiry import Kind
+from episodes.retention.policies import MOST_POLICIES, Policy, Wanted, read_retention, set_retention
 from episodes.retention.sweep import sweep_app
 from tests.curation.cast import member_client
 from tests.episodes.asking import aged

@@ -16,8 +16,8 @@ from django.db.models.functions import Greatest
 
 from episodes import audit
 from episodes.audit import Actor
-from episodes.expiry import Kind, Rule, write_rules
 from episodes.models import App, RetentionPolicy
+from episodes.retention.expiry import Kind, Rule, write_rules
 from memoryadmin.lib import clock
 
 MOST_POLICIES = 50
