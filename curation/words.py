@@ -81,7 +81,7 @@ ROLES = {
     Role.COMPLIANCE: "Compliance",
     Role.ADMIN: "Admin",
 }
-# Codes that the program itself writes as a reason (episodes/screen_rules.py, ingest/store.py).
+# Codes that the program itself writes as a reason (episodes/masking/screen_rules.py, ingest/store.py).
 REASONS = {
     "multiple_outcomes": "The session states two outcomes that differ.",
     BLOCKED_ELSEWHERE: "It was kept out of recall in the store that it was exported from.",

@@ -12,8 +12,8 @@ from episodes.embedding.generations import embedder_for
 from episodes.embedding.local import LocalEmbedder
 from episodes.embedding.text import embedding_text
 from episodes.ingest.storable import Storable
+from episodes.masking.recognisers import load_recognisers
 from episodes.ranking import Generation
-from episodes.redact import load_recognisers
 from episodes.tokens import fts_terms, identifier_tokens
 from episodes.wire import QueryVector
 

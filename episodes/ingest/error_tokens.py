@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from episodes.redact import looks_like_instruction, mask_value
+from episodes.masking.redact import mask_value
+from episodes.masking.screen import looks_like_instruction
 
 ERROR = "error"
 NO_RESULT = "no_result"

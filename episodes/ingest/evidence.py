@@ -16,7 +16,7 @@ from episodes.ingest.pairing import pair
 from episodes.ingest.parsed import Carried, ParsedSession, ParsedStep
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
-from episodes.redact import looks_like_instruction
+from episodes.masking.screen import looks_like_instruction
 from episodes.tokens import identifier_tokens
 
 # It was kept out of recall where it comes from: here, too, until a person has looked.

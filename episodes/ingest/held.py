@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from episodes.ingest.evidence import Evidence
+from episodes.masking.screen import looks_like_instruction
 from episodes.models import App, Episode
-from episodes.screen import looks_like_instruction
 from episodes.tokens import text_words
 from episodes.trust.burst import BURST, Burst
 from episodes.trust.shadow import Finding, newcomer, watch_text

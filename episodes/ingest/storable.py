@@ -10,7 +10,7 @@ from episodes.ingest.error_tokens import ERROR
 from episodes.ingest.names import safe_name
 from episodes.ingest.safe_text import clean
 from episodes.ingest.subject import Subject
-from episodes.redact import mask, mask_value
+from episodes.masking.redact import mask, mask_value
 
 # A text is cut before it is masked, so that masking takes bounded time, and what the cut may have
 # split in two beyond recognition, a card number or a token, goes with the last characters.

@@ -27,8 +27,8 @@ from episodes.lifecycle.blocks import block_episode
 from episodes.lifecycle.evidence import record_evidence
 from episodes.lifecycle.head import lock_head
 from episodes.lifecycle.outcomes import Statement
+from episodes.masking.screen import looks_like_instruction
 from episodes.models import App, Block, Episode, EpisodeRevision
-from episodes.screen import looks_like_instruction
 from memoryadmin.lib.jobs import delay_on_commit
 
 ORIGIN = "promotion"

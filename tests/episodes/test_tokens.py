@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from episodes.redact import mask
+from episodes.masking.redact import mask
 from episodes.tokens import fts_terms, identifier_tokens
 from tests.cost import cost
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from episodes.redact import mask
+from episodes.masking.redact import mask
 from tests.cost import cost
 from tests.episodes.ingest.samples import (
     GOAL,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from episodes.redact import looks_like_instruction
+from episodes.masking.screen import looks_like_instruction
 from tests.cost import cost
 
 ATTACKS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from episodes.redact import Masked, mask, mask_value
+from episodes.masking.redact import Masked, mask, mask_value
 from tests.cost import cost
 
 # Test secrets are put together here, so that no scanner takes this file for a leak.
@@ -269,7 +269,7 @@ def test_the_import_is_lazy_silent_and_once_for_all_threads() -> None:
     """In an interpreter of its own, where a warning is an error and printing would show."""
     program = """
 import sys, threading
-from episodes.redact import mask
+from episodes.masking.redact import mask
 mask("Refund 640 on 8812 to a@b.io")
 assert "presidio_analyzer" not in sys.modules and "spacy" not in sys.modules
 answers = []

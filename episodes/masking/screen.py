@@ -7,7 +7,7 @@ than those written out below, a paraphrase without any of these words, and an or
 an ordinary task ("transfer 30,000 to ..."). Text rules alone stop little; the authority of outcomes,
 the alarms and the reviews are the defence.
 
-Measured on the shared data (tests/episodes/test_screen.py holds the floors): 13 of 13 injected
+Measured on the shared data (tests/episodes/masking/test_screen.py holds the floors): 13 of 13 injected
 texts of ipi_payloads, 54 of 61 of agentdojo (the 7 missed are such ordinary tasks), none of 298
 genuine goals, none of 3867 turns of customer conversations.
 """
@@ -18,8 +18,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 
+from episodes.masking.screen_rules import COMMAND, CONDITION, RULES
 from episodes.masking.view import folded
-from episodes.screen_rules import COMMAND, CONDITION, RULES
 
 # Cyrillic and Greek letters drawn like Latin ones.
 _DRAWN_ALIKE = str.maketrans("аеорсухіјѕԁһӏԛԝκοραντυι", "aeopcyxijsdhlqwkopavtui")

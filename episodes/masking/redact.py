@@ -1,4 +1,4 @@
-"""The door to masking and screening: what must not be stored as it came."""
+"""The door to masking: what must not be stored as it came. What waits for a person is screen.py's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from episodes.masking.personal import find_personal
-from episodes.masking.recognisers import load_recognisers
 from episodes.masking.secrets import find_secrets
 from episodes.masking.view import view_of
-from episodes.screen import looks_like_instruction
-
-__all__ = ["Masked", "load_recognisers", "looks_like_instruction", "mask", "mask_value"]
 
 # Masking shortens a text, so a word too far from a number to speak for it may come near enough.
 # Runs until nothing is found: two rounds in practice.
