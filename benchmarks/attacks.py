@@ -195,7 +195,7 @@ class World:
         from episodes.applications import create_app  # noqa: PLC0415
         from episodes.audit import Actor  # noqa: PLC0415
         from episodes.enums import ActorKind  # noqa: PLC0415
-        from episodes.keys import issue_key  # noqa: PLC0415
+        from episodes.keys.issuing import issue_key  # noqa: PLC0415
         from episodes.models import App  # noqa: PLC0415
         from episodes.trust.shadow import forget_readings  # noqa: PLC0415
         from memoryadmin.demo.gateway import Gateway  # noqa: PLC0415

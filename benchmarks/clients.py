@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
 from episodes.wire import QueryVector, adapt, numbered
 
 Ask = Callable[[int], None]

@@ -164,7 +164,7 @@ def _search(app_id: int, stop: Any, results: Any) -> None:
     import django
 
     django.setup()
-    from episodes.keys import authenticate
+    from episodes.keys.lookup import authenticate
     from episodes.models import App
     from episodes.recall import SearchRequest, search
     from tests.factories import make_key

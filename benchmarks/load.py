@@ -20,7 +20,7 @@ from episodes.embedding import get_embedder
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
 from episodes.enums import ActorKind, Scope
-from episodes.keys import issue_key
+from episodes.keys.issuing import issue_key
 from episodes.models import App, VectorGeneration
 from memoryadmin.lib import clock
 

@@ -19,7 +19,7 @@ from episodes import search
 from episodes.embedding import get_embedder
 from episodes.embedding.text import embedding_text
 from episodes.enums import Scope
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
 from episodes.models import App
 from episodes.query import read_query
 from episodes.recall import SearchRequest, parameters

@@ -15,8 +15,9 @@ from django.test import Client
 
 from benchmarks.clients import Question
 from benchmarks.measure import Sample, cpu_ms
-from episodes import keys, search
+from episodes import search
 from episodes.enums import Scope
+from episodes.keys import lookup
 from episodes.search import execute
 from episodes.wire import QueryVector
 from memoryadmin.lib import ids, row_scope
@@ -63,7 +64,7 @@ def measure(
 def _statement(scope: str) -> Callable[[Question], float]:
     def ask(question: Question) -> float:
         with row_scope.one_request():
-            keys.authenticate(question.key, walled=True)
+            lookup.authenticate(question.key, walled=True)
             used = cpu_ms(django_connection.connection)
             execute.run(
                 vector=QueryVector(question.vector),
@@ -106,9 +107,9 @@ def _wall(owner: psycopg.Connection[Any], *, up: bool) -> Iterator[None]:
                 lock = getattr(execute, name).replace(f", {row_scope.OF_SEARCH}", "")
                 patched.enter_context(patch.object(execute, name, lock))
             patched.enter_context(patch.object(execute, "statement", _by_table))
-            usual = keys.authenticate
+            usual = lookup.authenticate
             bare = lambda raw, **_: usual(raw)  # noqa: E731
-            patched.enter_context(patch.object(keys, "authenticate", bare))
+            patched.enter_context(patch.object(lookup, "authenticate", bare))
         try:
             yield
         finally:

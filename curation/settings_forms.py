@@ -15,7 +15,7 @@ from curation import words
 from curation.setting_words import RANKING, RULES, SCOPES, Constant, Group
 from episodes.enums import KeyScope, Role
 from episodes.ingest.whitelist import Rule
-from episodes.key_rotation import LONGEST_OVERLAP, OVERLAP
+from episodes.keys.rotation import LONGEST_OVERLAP, OVERLAP
 from memoryadmin.lib import clock
 
 

@@ -14,7 +14,7 @@ from psycopg.types.numeric import Int8
 from episodes import search as statement
 from episodes.enums import Arm, RecallMode
 from episodes.ingest.storable import Storable
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
 from episodes.query import Query, read_query
 from episodes.render import render_context
 from episodes.retention.expiry import write_rules

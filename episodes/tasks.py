@@ -28,7 +28,7 @@ def purge_idempotency() -> int:
 
 @shared_task(name="episodes.purge_key_uses")
 def purge_key_uses() -> int:
-    from episodes.key_uses import purge_uses
+    from episodes.keys.uses import purge_uses
 
     return purge_uses()
 

@@ -12,7 +12,7 @@ from episodes.audit import Actor
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import ActorKind, KeyScope
 from episodes.ingest.store import SessionAnswer, SessionWrite, write_session
-from episodes.keys import issue_key
+from episodes.keys.issuing import issue_key
 from episodes.models import ApiKey, App, Episode, Tombstone
 from episodes.tombstones import key_id, subject_hash
 from memoryadmin.lib import clock

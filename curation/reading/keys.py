@@ -13,7 +13,7 @@ from django.db.models import Exists, F, OuterRef
 
 from curation.filters import written_by_key
 from curation.reading.history import Act, list_acts
-from episodes.key_uses import Use, read_uses
+from episodes.keys.uses import Use, read_uses
 from episodes.models import (
     ApiKey,
     Episode,

@@ -19,11 +19,11 @@ from curation.page import render_page
 from curation.reading.keys import COUNTED, DAYS, Day, find_key, read_key
 from curation.setting_words import SCOPES
 from curation.settings_forms import LimitForm, ReasonForm, RotateForm
-from episodes.key_limits import LimitChangedError, limit_key
-from episodes.key_rotation import AlreadyRotatedError, rotate_key
-from episodes.keys import AlreadyRevokedError, KeyEndedError, revoke_key
+from episodes.keys.issuing import AlreadyRevokedError, KeyEndedError, revoke_key
+from episodes.keys.limits import LimitChangedError, limit_key
+from episodes.keys.rotation import AlreadyRotatedError, rotate_key
+from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey
-from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 
 STACK = (("answered", "Answered"), ("refused", "Refused"))

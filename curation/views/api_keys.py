@@ -11,9 +11,9 @@ from curation.access import ConsoleRequest, Right, actor_of, demand, right_requi
 from curation.page import render_page
 from curation.reading.keys import list_keys
 from curation.settings_forms import KeyForm
-from episodes.keys import issue_key
+from episodes.keys.issuing import issue_key
+from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey
-from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from episodes import keys
 from episodes.api.problem import Problem, not_found
 from episodes.api.route import route_of
-from episodes.keys import Caller
-from episodes.subject_tokens import InvalidSubjectTokenError, verify_subject
+from episodes.keys import lookup
+from episodes.keys.lookup import Caller
+from episodes.keys.subject_tokens import InvalidSubjectTokenError, verify_subject
 
 _BEARER = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
@@ -43,7 +43,7 @@ class KeyAuthentication(BaseAuthentication):
             return None
         bearer = _BEARER.fullmatch(header)
         route = route_of(request)
-        caller = keys.authenticate(bearer[1], route=route, walled=True) if bearer else None
+        caller = lookup.authenticate(bearer[1], route=route, walled=True) if bearer else None
         if caller is None:
             raise Problem(401, "invalid_key", "The API key is not valid.")
         # the answer tells how much of the limit is left, also when the token is refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponseBase
 
 from episodes.api.problem import Problem
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
 from memoryadmin.lib import clock
 
 

@@ -21,8 +21,8 @@ from episodes.api.problem import Problem, answer_problem, not_found
 from episodes.api.route import route_of
 from episodes.audit import Actor
 from episodes.enums import ActorKind, KeyScope
-from episodes.key_uses import count_refusal
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
+from episodes.keys.uses import count_refusal
 from episodes.models import App
 from memoryadmin.lib import ids, row_scope
 

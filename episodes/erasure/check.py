@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Composed, Identifier
 from episodes import search
 from episodes.enums import Scope
 from episodes.erasure.naming import Naming
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
 from episodes.query import Query
 from episodes.ranking import Profile
 from episodes.recall import SearchRequest, parameters

@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 
 from episodes.enums import KeyScope
-from episodes.keys import issue_key, revoke_key
+from episodes.keys.issuing import issue_key, revoke_key
 from episodes.models import App
 from memoryadmin.demo.caseload import Caseload
 from memoryadmin.demo.desk import Desk, Habits

@@ -10,7 +10,7 @@ from random import Random
 from episodes import audit
 from episodes.applications import create_app
 from episodes.enums import KeyScope
-from episodes.keys import issue_key
+from episodes.keys.issuing import issue_key
 from episodes.models import App, Member
 from memoryadmin.demo import (
     correction,

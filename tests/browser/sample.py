@@ -16,7 +16,7 @@ from episodes.audit.verifications import verify_due
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import BlockKind, OutcomeSource, Rating, Role
 from episodes.feedback import record_feedback
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
 from episodes.lifecycle import Statement
 from episodes.members import add_member
 from episodes.models import App, Episode, OutcomeEntry

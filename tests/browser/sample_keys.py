@@ -9,9 +9,9 @@ from typing import Any
 
 from django.test import Client
 
-from episodes.key_limits import limit_key
-from episodes.key_rotation import rotate_key
-from episodes.keys import revoke_key
+from episodes.keys.issuing import revoke_key
+from episodes.keys.limits import limit_key
+from episodes.keys.rotation import rotate_key
 from episodes.models import ApiKey, App, KeyUse
 from memoryadmin.lib import clock
 from tests.factories import ACTOR, GOAL, make_body, make_key

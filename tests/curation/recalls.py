@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from episodes import recall
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
 from episodes.models import App
 from tests.factories import GOAL, make_key
 

@@ -15,7 +15,7 @@ from episodes.applications import (
     whitelist_state,
 )
 from episodes.feedback import record_feedback
-from episodes.keys import issue_key, revoke_key
+from episodes.keys.issuing import issue_key, revoke_key
 from episodes.members import add_member, change_role, remove_member
 from episodes.models import App, AuditEntry, Member, Recall
 from episodes.toolsets import declare_toolset, retire_toolset

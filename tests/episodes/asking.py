@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from episodes.embedding import get_embedder
-from episodes.keys import Caller, authenticate
+from episodes.keys.lookup import Caller, authenticate
 from episodes.models import App, Episode, EpisodeVector
 from episodes.recall import SearchRequest, search
 from memoryadmin.lib import clock

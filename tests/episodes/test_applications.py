@@ -16,7 +16,7 @@ from episodes.applications import (
 )
 from episodes.ingest.exceptions import InvalidWhitelistError
 from episodes.ingest.whitelist import Rule
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
 from episodes.models import App, AuditEntry, AuditPayload, EpisodeRevision, RankingProfile
 from tests.factories import ACTOR, make_app, make_episode, make_key
 

@@ -11,9 +11,9 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from episodes.key_limits import limit_key
-from episodes.key_rotation import rotate_key
-from episodes.key_uses import read_uses
+from episodes.keys.limits import limit_key
+from episodes.keys.rotation import rotate_key
+from episodes.keys.uses import read_uses
 from episodes.models import ApiKey
 from memoryadmin.lib import clock
 from tests import conftest

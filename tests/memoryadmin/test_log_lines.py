@@ -45,7 +45,7 @@ def test_an_outage_does_not_log_the_subject(log: StringIO, monkeypatch: pytest.M
     def down(raw: str, **asked: Any) -> None:
         raise OperationalError("no connection for jane-4471")
 
-    monkeypatch.setattr("episodes.keys.authenticate", down)
+    monkeypatch.setattr("episodes.keys.lookup.authenticate", down)
 
     answer = Client().delete("/api/v1/users/jane-4471", headers={"Authorization": "Bearer mem_a_b"})
 

@@ -15,10 +15,10 @@ from django.test import Client, RequestFactory
 from django.utils.module_loading import import_string
 from rest_framework.request import Request
 
-from episodes import keys
 from episodes.api.view import ApiView
 from episodes.audit import SYSTEM
 from episodes.embedding import get_embedder
+from episodes.keys import issuing, lookup
 from episodes.models import App, Episode
 from memoryadmin.demo.gateway import Gateway
 from memoryadmin.lib import prepared, row_scope
@@ -134,7 +134,7 @@ def test_a_revoked_key_is_refused_by_the_first_statement(
     client = ApiClient(raw)
 
     before = client.get("stats").status
-    keys.revoke_key(key=key, actor=SYSTEM)
+    issuing.revoke_key(key=key, actor=SYSTEM)
     after = client.get("stats").status
 
     assert (before, after, len(inside)) == (200, 401, 1)
@@ -173,7 +173,7 @@ def test_a_key_whose_answer_never_came_costs_the_connection(
         usual(*asked)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("episodes.keys.fetch_all", broken_off)
+    monkeypatch.setattr("episodes.keys.lookup.fetch_all", broken_off)
     with pytest.raises(KeyboardInterrupt):
         ApiClient(key).get("stats")
 
@@ -242,7 +242,7 @@ def test_outside_a_request_nothing_is_taken_on(db: None) -> None:
     key = make_key(make_app())[1]
 
     with pytest.raises(NoRequestError):
-        keys.authenticate(key, walled=True)
+        lookup.authenticate(key, walled=True)
     with pytest.raises(NoRequestError):
         show_only("user-1")
     with one_request(), pytest.raises(ValueError, match="a subject has an id"):

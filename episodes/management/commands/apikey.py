@@ -13,17 +13,17 @@ from django.db import IntegrityError, transaction
 from episodes.applications import create_app
 from episodes.audit import Actor
 from episodes.enums import ActorKind, KeyScope
-from episodes.key_limits import limit_key
-from episodes.key_rotation import AlreadyRotatedError, OverlapError, rotate_key
-from episodes.keys import (
+from episodes.keys.issuing import (
     AlreadyRevokedError,
     KeyEndedError,
     UnknownScopeError,
     issue_key,
     revoke_key,
 )
+from episodes.keys.limits import limit_key
+from episodes.keys.rotation import AlreadyRotatedError, OverlapError, rotate_key
+from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey, App
-from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 
 ACTOR = Actor(name="manage.py apikey", kind=ActorKind.COMMAND, route="manage.py apikey")

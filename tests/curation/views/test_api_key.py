@@ -11,11 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from episodes.enums import Role
-from episodes.key_limits import limit_key
-from episodes.key_rotation import rotate_key
-from episodes.keys import authenticate, revoke_key
+from episodes.keys.issuing import revoke_key
+from episodes.keys.limits import limit_key
+from episodes.keys.lookup import authenticate
+from episodes.keys.rotation import rotate_key
+from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey, App, AuditEntry, Episode
-from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 from tests.curation.cast import make_member, member_client, sign_in
 from tests.curation.views.page import Page

@@ -15,7 +15,7 @@ from curation.models import Precedent
 from curation.poison import lift_closure
 from curation.reviews import Seen, correct_outcome
 from episodes.enums import Role
-from episodes.keys import issue_key
+from episodes.keys.issuing import issue_key
 from episodes.models import App, Episode
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset

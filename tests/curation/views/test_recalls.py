@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from episodes import lifecycle, recall
 from episodes.enums import BlockKind, Role
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
 from episodes.lifecycle import Statement
 from episodes.models import App, AuditEntry, AuditPayload, Episode, Recall, RecallHit
 from memoryadmin.lib import clock

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from episodes.enums import KeyScope
-from episodes.keys import revoke_key
+from episodes.keys.issuing import revoke_key
 from episodes.models import App, AuditEntry, AuditPayload, Episode
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient

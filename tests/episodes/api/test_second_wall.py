@@ -17,9 +17,9 @@ from episodes import search
 from episodes.api import urls
 from episodes.api.view import ApiView
 from episodes.ingest.store import write_session
+from episodes.keys.subject_tokens import sign_subject, signing_secret
 from episodes.models import App, Episode
 from episodes.search import execute
-from episodes.subject_tokens import sign_subject, signing_secret
 from episodes.trace import read_trace
 from memoryadmin.lib import clock
 from tests.episodes.api.client import Answer, ApiClient

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from episodes.keys.subject_tokens import sign_subject, signing_secret
 from episodes.models import App, Episode
-from episodes.subject_tokens import sign_subject, signing_secret
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
 from tests.episodes.sharing import share

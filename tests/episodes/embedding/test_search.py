@@ -9,7 +9,8 @@ import pytest
 from episodes.audit import SYSTEM
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import KeyScope
-from episodes.keys import Caller, authenticate, issue_key
+from episodes.keys.issuing import issue_key
+from episodes.keys.lookup import Caller, authenticate
 from episodes.models import App, Recall
 from episodes.recall import SearchRequest, search
 from tests.episodes.embedding.provider import DIMENSIONS, Answer, Provider, Reply, as_json, good

@@ -21,9 +21,9 @@ from episodes.export import pages
 from episodes.export.places import PLACES
 from episodes.export.run import Gzipped, begin_export
 from episodes.export.wanted import Wanted
+from episodes.keys.subject_tokens import sign_subject, signing_secret
 from episodes.lifecycle import block_episode
 from episodes.models import App, AuditEntry, AuditPayload
-from episodes.subject_tokens import sign_subject, signing_secret
 from memoryadmin.lib import clock
 from tests.conftest import test_dsn as suite_dsn
 from tests.episodes.export.lines import export, export_of

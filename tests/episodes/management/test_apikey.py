@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError, call_command
 
-from episodes.keys import authenticate
+from episodes.keys.lookup import authenticate
+from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey, App, AuditEntry, AuditPayload
-from episodes.subject_tokens import signing_secret
 from memoryadmin.lib import clock
 from tests.factories import make_app, make_key
 

@@ -8,8 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.db import IntegrityError, connection
 
-from episodes.key_uses import Use, purge_uses, read_uses
-from episodes.keys import authenticate, revoke_key
+from episodes.keys.issuing import revoke_key
+from episodes.keys.lookup import authenticate
+from episodes.keys.uses import Use, purge_uses, read_uses
 from episodes.models import ApiKey, App, KeyUse, RateWindow
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient

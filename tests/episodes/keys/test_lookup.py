@@ -8,8 +8,9 @@ import pytest
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from episodes.keys import AlreadyRevokedError, UnknownScopeError, authenticate, revoke_key
-from episodes.models import ApiKey, App, AuditEntry, RateWindow
+from episodes.keys.issuing import revoke_key
+from episodes.keys.lookup import authenticate
+from episodes.models import App, AuditEntry, RateWindow
 from episodes.ranking import Generation, Profile
 from memoryadmin.lib import clock
 from tests.factories import ACTOR, make_app, make_key
@@ -50,20 +51,6 @@ def test_profiles_own_thresholds_hold(app: App) -> None:
 
     assert caller is not None
     assert caller.profile == Profile(version=2, minimum=0.5, failure_threshold=0.9, max_results=3)
-
-
-def test_only_a_hash_of_the_secret_is_stored(app: App) -> None:
-    key, raw = make_key(app)
-    secret = raw.removeprefix(f"mem_{key.prefix}_")
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT k::text FROM episodes_apikey k")
-        stored = "".join(row[0] for row in cursor.fetchall())
-        cursor.execute("SELECT p::text FROM episodes_auditpayload p")
-        stored += "".join(row[0] for row in cursor.fetchall())
-
-    assert len(secret) >= 40
-    assert secret not in stored
 
 
 @pytest.mark.parametrize(
@@ -115,14 +102,6 @@ def test_revoked_key_is_refused_at_once(app: App) -> None:
     )
 
 
-def test_revoking_twice_is_refused(app: App) -> None:
-    key, _ = make_key(app)
-    revoke_key(key=key, actor=ACTOR)
-
-    with pytest.raises(AlreadyRevokedError):
-        revoke_key(key=key, actor=ACTOR)
-
-
 def test_key_expires(app: App) -> None:
     _, raw = make_key(app, expires_at=NOON)
 
@@ -130,14 +109,6 @@ def test_key_expires(app: App) -> None:
         assert authenticate(raw) is not None
     with clock.at(NOON):
         assert authenticate(raw) is None
-
-
-@pytest.mark.parametrize("scopes", [["admin"], ["search", ""], ["Search"]])
-def test_issuing_refuses_unknown_scopes(app: App, scopes: list[str]) -> None:
-    with pytest.raises(UnknownScopeError):
-        make_key(app, *scopes)
-
-    assert ApiKey.objects.count() == 0
 
 
 def test_uses_are_counted_by_the_minute(app: App) -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from episodes import audit
 from episodes.audit import Actor
-from episodes.keys import KeyEndedError, issue_key
+from episodes.keys.issuing import KeyEndedError, issue_key
 from episodes.models import ApiKey
 from memoryadmin.lib import clock
 

@@ -1,6 +1,6 @@
 """What keys called, by the day: how often, and how often they were refused.
 
-The statement that looks a key up counts the request in its row of the minute (episodes/keys.py); the
+The statement that looks a key up counts the request in its row of the minute (lookup.py); the
 first request of a later minute moves that into the counts of the day. So nothing is counted twice or
 written for the count alone, but for a refusal. Not counted: requests without a key that we know, and
 those with a wrong secret. What a crash of the database server takes: each key's last minute.
@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import psycopg
 
-from episodes.keys import Caller
+from episodes.keys.lookup import Caller
 from episodes.models import ApiKey, KeyUse, RateWindow
 from memoryadmin.lib import clock
 from memoryadmin.lib.prepared import fetch_all

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from episodes import audit
 from episodes.audit import Actor
-from episodes.keys import KeyEndedError
+from episodes.keys.issuing import KeyEndedError
 from episodes.models import ApiKey
 from memoryadmin.lib import clock
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError, IntegrityError, connection
 
-from episodes.key_limits import LimitChangedError, limit_key
-from episodes.key_rotation import AlreadyRotatedError, OverlapError, rotate_key
-from episodes.keys import KeyEndedError, authenticate, revoke_key
+from episodes.keys.issuing import KeyEndedError, revoke_key
+from episodes.keys.limits import LimitChangedError, limit_key
+from episodes.keys.lookup import authenticate
+from episodes.keys.rotation import AlreadyRotatedError, OverlapError, rotate_key
 from episodes.models import ApiKey, App, AuditEntry, AuditPayload
 from memoryadmin.lib import clock
 from tests.factories import ACTOR, make_app, make_key

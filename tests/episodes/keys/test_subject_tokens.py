@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from episodes.subject_tokens import (
+from episodes.keys.subject_tokens import (
     InvalidSubjectTokenError,
     sign_subject,
     signing_secret,
