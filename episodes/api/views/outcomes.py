@@ -15,8 +15,8 @@ from episodes.api.serializers.outcome import (
 )
 from episodes.api.view import ApiView, access_of, actor_of, app_of
 from episodes.enums import KeyScope
+from episodes.late_outcomes import report_outcome
 from episodes.models import Episode
-from episodes.reports import report_outcome
 
 
 class OutcomesView(ApiView):

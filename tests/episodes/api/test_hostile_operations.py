@@ -29,8 +29,8 @@ from episodes.erasure.request import request_erasure
 from episodes.erasure.run import run_erasures
 from episodes.feedback import record_feedback
 from episodes.keys.subject_tokens import sign_subject, signing_secret
+from episodes.late_outcomes import report_outcome
 from episodes.models import App, Episode, Erasure, Recall
-from episodes.reports import report_outcome
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
 from memoryadmin.lib import clock

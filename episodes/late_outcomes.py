@@ -1,4 +1,4 @@
-"""Code that knows how a task ended says so, at the time or weeks later."""
+"""How a task ended, said by code that knows it: at the time or weeks later."""
 
 from __future__ import annotations
 
