@@ -205,7 +205,10 @@ def _publish(episode: Episode) -> tuple[str | None, str]:
     from curation.promotion.scan import scan_precedent  # noqa: PLC0415
     from episodes.audit import Actor  # noqa: PLC0415
     from episodes.enums import ActorKind  # noqa: PLC0415
-    from episodes.lifecycle import NothingToPublishError, ReadsLikeInstructionError  # noqa: PLC0415
+    from episodes.publication import (  # noqa: PLC0415
+        NothingToPublishError,
+        ReadsLikeInstructionError,
+    )
 
     one, other = (
         Actor(name=name, kind=ActorKind.MEMBER, role="curator")

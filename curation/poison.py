@@ -24,7 +24,7 @@ from episodes import audit, lifecycle
 from episodes.audit import Actor
 from episodes.enums import BlockKind
 from episodes.ingest.storable import Storable
-from episodes.lifecycle.head import lock_head
+from episodes.lifecycle import lock_head
 from episodes.models import Block, Episode
 from episodes.reach import Reach, ReachedEpisode, read_reach
 from episodes.tombstones import refuse_erased

@@ -20,8 +20,7 @@ from episodes.audit import Actor
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import Outcome, OutcomeSource, Rating, State
 from episodes.ingest.storable import Storable
-from episodes.lifecycle import Statement
-from episodes.lifecycle.head import lock_head
+from episodes.lifecycle import Statement, lock_head
 from episodes.models import Episode, Feedback, OutcomeEntry
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock

@@ -1,7 +1,7 @@
 """Sharing what one subject's session showed with the whole organisation, without the subject.
 
 Proposed by one person, approved by another; the effect on what search gives is
-episodes/lifecycle/publication.py.
+episodes/publication.py.
 """
 
 from __future__ import annotations

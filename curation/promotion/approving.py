@@ -30,11 +30,11 @@ from curation.promotion.scan import scan_precedent
 from curation.promotion.source import demand_eligible
 from curation.promotion.support import count_support
 from curation.reviews import ReasonMissingError
-from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.enums import ActorKind, LessonSource, RecallState
-from episodes.lifecycle import Publication, Statement, lock_head
+from episodes.lifecycle import Statement, lock_head
 from episodes.models import Episode
+from episodes.publication import Publication, publish_episode
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock
 
@@ -76,7 +76,7 @@ def approve_precedent(
     _accept_findings(held, accepted, storable_reason(held, accepted_because))
     if held.supersedes is not None:
         _end_predecessor(held, held.supersedes, actor=actor)
-    episode = lifecycle.publish_episode(app=held.app, publication=_publication(held), actor=actor)
+    episode = publish_episode(app=held.app, publication=_publication(held), actor=actor)
     held.status = PrecedentStatus.APPROVED
     held.approver, held.approver_role, held.approved_at = name, actor.role, clock.now()
     held.org_episode_id = episode.id

@@ -14,8 +14,8 @@ from curation.promotion.draft import Draft, as_text
 from curation.promotion.refusals import NotEligibleError
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import Outcome, RecallState, ReviewState, Scope, State
-from episodes.lifecycle.publication import monday_of
 from episodes.models import App, Episode, EpisodeRevision
+from episodes.publication import monday_of
 
 # The subject's newest episodes, out of which its own values are taken.
 _EPISODES = 200

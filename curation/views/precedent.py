@@ -42,7 +42,7 @@ from curation.reviews import ReasonMissingError
 from curation.views.promotion import around
 from curation.words import reason_text
 from episodes.exceptions import SubjectErasedError
-from episodes.lifecycle import NothingToPublishError, ReadsLikeInstructionError
+from episodes.publication import NothingToPublishError, ReadsLikeInstructionError
 
 _TEMPLATE = "curation/precedent.html"
 _CUT = "The form was cut on its way. Nothing was changed; try again from here."

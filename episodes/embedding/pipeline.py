@@ -23,7 +23,7 @@ from episodes.embedding.outage import Outage, outage_of
 from episodes.embedding.queue import text_hash
 from episodes.embedding.text import embedding_text
 from episodes.enums import IndexState
-from episodes.lifecycle.head import lock_head
+from episodes.lifecycle import lock_head
 from episodes.models import (
     App,
     Episode,

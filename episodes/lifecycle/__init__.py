@@ -16,19 +16,9 @@ from episodes.lifecycle.evidence import (
 )
 from episodes.lifecycle.head import lock_head
 from episodes.lifecycle.outcomes import Statement, retract_outcome, state_outcome
-from episodes.lifecycle.publication import (
-    NothingToPublishError,
-    Publication,
-    ReadsLikeInstructionError,
-    note_promotion,
-    publish_episode,
-    withdraw_episode,
-)
+from episodes.lifecycle.promotion import note_promotion, withdraw_episode
 
 __all__ = [
-    "NothingToPublishError",
-    "Publication",
-    "ReadsLikeInstructionError",
     "Statement",
     "block_episode",
     "block_episodes",
@@ -38,7 +28,6 @@ __all__ = [
     "lock_head",
     "note_progress",
     "note_promotion",
-    "publish_episode",
     "record_evidence",
     "retract_outcome",
     "serve_revision",

@@ -1,4 +1,6 @@
-"""How an episode's head is derived from its rows. Used by this package and nobody else."""
+"""How an episode's head is locked, and derived from its rows. The package passes lock_head() on to
+whoever needs it; the rest is used by this package and nobody else.
+"""
 
 from __future__ import annotations
 

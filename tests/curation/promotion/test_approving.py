@@ -26,7 +26,6 @@ from curation.reviews import ReasonMissingError
 from episodes import lifecycle
 from episodes.audit import SYSTEM
 from episodes.exceptions import SubjectErasedError
-from episodes.lifecycle import ReadsLikeInstructionError
 from episodes.models import (
     App,
     AuditEntry,
@@ -36,6 +35,7 @@ from episodes.models import (
     OutcomeEntry,
     PendingEmbedding,
 )
+from episodes.publication import ReadsLikeInstructionError
 from episodes.tombstones import subject_hash
 from memoryadmin.lib import clock
 from tests.curation.promotion.scene import (

@@ -13,8 +13,8 @@ from curation.reading.candidates import list_candidates
 from episodes.audit import Actor
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import ActorKind
-from episodes.lifecycle import ReadsLikeInstructionError
 from episodes.models import App, Episode, Member
+from episodes.publication import ReadsLikeInstructionError
 from tests.curation.promotion.scene import ANNA, BEN, GOALS, make_peers, review
 from tests.factories import make_episode
 

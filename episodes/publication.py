@@ -1,4 +1,4 @@
-"""An episode of the organisation: made of what was taken out of a subject's, and taken back.
+"""Publishing an episode of the organisation, made of what was taken out of a subject's.
 
 It has no user and no session, and of the time only the week. What search finds it by is built
 anew from the text that is given here, by the same builder as a session's, so that nothing of the
@@ -11,24 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 
 from episodes import tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
-from episodes.enums import BlockKind, Scope
+from episodes.enums import Scope
 from episodes.ingest.columns import evidence_columns
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.parsed import ParsedSession, ParsedStep
 from episodes.ingest.whitelist import Whitelist
-from episodes.lifecycle.blocks import block_episode
-from episodes.lifecycle.evidence import record_evidence
-from episodes.lifecycle.head import lock_head
-from episodes.lifecycle.outcomes import Statement
+from episodes.lifecycle import Statement, record_evidence
 from episodes.masking.screen import looks_like_instruction
-from episodes.models import App, Block, Episode, EpisodeRevision
+from episodes.models import App, Episode, EpisodeRevision
 from memoryadmin.lib.jobs import delay_on_commit
 
 ORIGIN = "promotion"
@@ -125,29 +121,6 @@ def publish_episode(*, app: App, publication: Publication, actor: Actor) -> Epis
     await_vector(head=head, revision=revision)
     delay_on_commit(tasks.embed_due)
     return head
-
-
-@transaction.atomic
-def withdraw_episode(*, episode: Episode, change_id: UUID, actor: Actor, reason: str) -> Block:
-    """Take an episode of the organisation back: no agent is given it any more.
-
-    Raises IntegrityError when that change has withdrawn it already.
-    """
-    head = lock_head(app_id=episode.app_id, episode_id=episode.id)
-    return block_episode(
-        episode=head, kind=BlockKind.WITHDRAWN, change_id=change_id, actor=actor, reason=reason
-    )
-
-
-@transaction.atomic
-def note_promotion(*, app_id: int, episode_id: UUID, promoted: bool) -> None:
-    """Keep whether something that is published was made of an episode, which may be gone by now.
-    What was published, and by whom, is the caller's record."""
-    found = Episode.objects.select_for_update(no_key=True).filter(app_id=app_id, id=episode_id)
-    head = found.first()
-    if head is not None and head.promoted != promoted:
-        head.promoted = promoted
-        head.save(update_fields=["promoted"])
 
 
 def _parsed(step: Mapping[str, Any]) -> ParsedStep:
