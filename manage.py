@@ -11,10 +11,10 @@ from types import FrameType
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-from memoryadmin import postgres
-from memoryadmin.cluster import ClusterError
-from memoryadmin.server_check import ServerNotUsableError
-from memoryadmin.unprivileged import UnprivilegedError
+from memoryadmin.database import postgres
+from memoryadmin.database.cluster import ClusterError
+from memoryadmin.database.server_check import ServerNotUsableError
+from memoryadmin.database.unprivileged import UnprivilegedError
 
 # They change the schema, or start programs that do, and connect as the owner. Everything else
 # connects as the app's role: it may not change what is append-only, whoever types the command.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import attacks
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 if TYPE_CHECKING:
     import psycopg

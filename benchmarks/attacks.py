@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 if TYPE_CHECKING:
     from episodes.models import App

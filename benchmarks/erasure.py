@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from benchmarks.measure import Sample
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 # Django is set up by run(); what needs it is imported after that.
 # ruff: noqa: PLC0415

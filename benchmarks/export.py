@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 # Django is set up by run(); what needs it is imported after that.
 # ruff: noqa: PLC0415

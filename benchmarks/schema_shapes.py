@@ -25,7 +25,7 @@ from benchmarks import measure, shapes, writes
 from benchmarks.corpus import Corpus, Query
 from benchmarks.shapes import SHAPES, Shape
 from benchmarks.statement import search_statement
-from memoryadmin.cluster import SUPERUSER, Cluster
+from memoryadmin.database.cluster import SUPERUSER, Cluster
 
 CORPUS = """
     CREATE UNLOGGED TABLE corpus (

@@ -1,4 +1,6 @@
-"""Whether this process can serve: database, migrations and broker, and how far behind embedding is."""
+"""Whether this process is up, which asks nothing of the database, and whether it can serve: database,
+migrations and broker, and how far behind embedding is.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,10 @@ from memoryadmin.celery import app as celery
 from memoryadmin.lib import clock
 
 BROKER_TIMEOUT = 2  # seconds
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:

@@ -13,10 +13,11 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryadmin import dsn, keyfile
+from memoryadmin import keyfile
+from memoryadmin.database import dsn
+from memoryadmin.database.postgres import data_folder
 from memoryadmin.lib import env
 from memoryadmin.lib.identity_provider import ROLES, SUPERUSER, read_provider
-from memoryadmin.postgres import data_folder
 
 # lets Django's generic classes be subscripted at run time, as mypy wants them
 django_stubs_ext.monkeypatch()
@@ -28,7 +29,7 @@ DATA_DIR = data_folder()
 LOCAL = env.flag("MEMORYADMIN_LOCAL", default=False)
 DEBUG = env.flag("MEMORYADMIN_DEBUG", default=False)
 
-# --- Database: memoryadmin/dsn.py says who connects as what ---------------------------------------
+# --- Database: memoryadmin/database/dsn.py says who connects as what ------------------------------
 
 DB_LOGIN = env.choice("MEMORYADMIN_DB_ROLE", "app", of=("owner", "app"))
 _database = dsn.parameters("owner" if DB_LOGIN == "owner" else "app")

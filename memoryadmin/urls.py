@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from memoryadmin.health import healthz
-from memoryadmin.readiness import readyz
+from memoryadmin.readiness import healthz, readyz
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 from memoryadmin.nightly import NightlyScrub
 
 _DATABASE_EVERY = 2.0  # seconds

@@ -21,8 +21,8 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from psycopg.pq import TransactionStatus
 
-from memoryadmin import dsn, postgres
 from memoryadmin.celery import app as celery_app
+from memoryadmin.database import dsn, postgres
 from memoryadmin.lib.roles import APP
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -23,7 +23,7 @@ from pathlib import Path
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from memoryadmin.cluster import SUPERUSER, Cluster, binaries
+from memoryadmin.database.cluster import SUPERUSER, Cluster, binaries
 
 DATABASE = "memory"
 

@@ -1,4 +1,7 @@
-"""The second date of an erasure: what it left in the files is gone, too (memoryadmin/scrub.py)."""
+"""The second date of an erasure: what it left in the files is gone, too.
+
+memoryadmin/database/scrub.py takes it out of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the database roles. memoryadmin/roles.py makes them, lib/grants.py arms them."""
+"""The names of the database roles. memoryadmin/database/roles.py makes them, grants.py arms them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 # Django is set up by main(); what needs it is imported after that.
 # ruff: noqa: PLC0415

@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 
 from episodes.models import App, Episode
 from episodes.search import execute
-from memoryadmin.cluster import binaries
+from memoryadmin.database.cluster import binaries
 from memoryadmin.lib.roles import API, APP, ERASE
 from memoryadmin.lib.row_security import SHARED_TABLES, wall_tables
 from tests.conftest import test_dsn as dsn_of_tests

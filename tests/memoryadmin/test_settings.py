@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryadmin import dsn, keyfile
+from memoryadmin import keyfile
+from memoryadmin.database import dsn
 from memoryadmin.lib.roles import APP
 from tests.memoryadmin.running import ROOT, environment
 

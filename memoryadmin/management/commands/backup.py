@@ -10,7 +10,7 @@ from django.db import transaction
 from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import ActorKind
-from memoryadmin.backup import BackupError, make_backup
+from memoryadmin.database.backup import BackupError, make_backup
 from memoryadmin.lib.owner import owner_dsn
 
 ACTOR = Actor(name="manage.py backup", kind=ActorKind.COMMAND, route="manage.py backup")

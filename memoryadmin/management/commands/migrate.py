@@ -15,7 +15,7 @@ from django.core.management.commands import migrate
 from django.db import connections, transaction
 
 from episodes.search.org_index import ensure_org_indexes
-from memoryadmin import queue_schema, roles, server_check
+from memoryadmin.database import queue_schema, roles, server_check
 
 _LOCK = 0x6D656D6F  # "memo"; two programs that start at once migrate one after the other
 

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from episodes.audit import Actor
 from episodes.enums import ActorKind
-from memoryadmin import queue_schema, roles, server_check
-from memoryadmin.backup import BackupError, load_backup
+from memoryadmin.database import queue_schema, roles, server_check
+from memoryadmin.database.backup import BackupError, load_backup
+from memoryadmin.database.restored import note_restored, objections
 from memoryadmin.lib.owner import connect_as_owner, owner_dsn
-from memoryadmin.restored import note_restored, objections
 
 ACTOR = Actor(name="manage.py restore", kind=ActorKind.COMMAND, route="manage.py restore")
 

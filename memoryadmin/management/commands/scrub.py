@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from django.core.management.base import BaseCommand, CommandError
 
-from memoryadmin.scrub import Report, ScrubError, scrub
+from memoryadmin.database.scrub import Report, ScrubError, scrub
 
 
 class Command(BaseCommand):

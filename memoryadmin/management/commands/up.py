@@ -19,7 +19,8 @@ from django.db import connections
 from episodes.accounts import has_account
 from episodes.embedding.generations import GenerationMismatchError, refuse_mismatch
 from episodes.search.org_index import ensure_org_indexes
-from memoryadmin import assets, dsn
+from memoryadmin import assets
+from memoryadmin.database import dsn
 from memoryadmin.demo.start import start_demo
 from memoryadmin.supervisor import Program, Supervisor
 from memoryadmin.watch import Watch

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memoryadmin import queue_schema, roles, server_check
-from memoryadmin.cluster import SUPERUSER, Cluster
+from memoryadmin.database import queue_schema, roles, server_check
+from memoryadmin.database.cluster import SUPERUSER, Cluster
+from memoryadmin.database.server_check import ServerNotUsableError
 from memoryadmin.lib.roles import API, APP, ERASE
-from memoryadmin.server_check import ServerNotUsableError
 from tests.other_server import create_database, other_server
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memoryadmin import postgres
-from memoryadmin.cluster import Cluster, ClusterError
+from memoryadmin.database import postgres
+from memoryadmin.database.cluster import Cluster, ClusterError
+from memoryadmin.database.postgres import EmbeddedServer
+from memoryadmin.database.unprivileged import NOBODY, Launcher, UnprivilegedError, launcher
 from memoryadmin.lib.processes import working_in
 from memoryadmin.lib.roles import API, APP, ERASE, OWNER
-from memoryadmin.postgres import EmbeddedServer
-from memoryadmin.unprivileged import NOBODY, Launcher, UnprivilegedError, launcher
 from tests.memoryadmin.running import ROOT, environment, eventually, running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -116,7 +116,7 @@ def test_a_killed_postmaster_comes_back_with_everything_acknowledged(folder: Pat
 
 def test_a_killed_user_leaves_a_server_that_the_next_one_uses_and_stops(folder: Path) -> None:
     holding = (
-        "import time; from memoryadmin import postgres\n"
+        "import time; from memoryadmin.database import postgres\n"
         "with postgres.database(): print('in', flush=True); time.sleep(60)"
     )
     log = folder / "holding.log"
@@ -133,7 +133,7 @@ def test_a_killed_user_leaves_a_server_that_the_next_one_uses_and_stops(folder: 
 
 def test_users_that_come_and_go_at_once_never_meet_a_stopped_server(folder: Path) -> None:
     asking = (
-        "import psycopg; from memoryadmin import postgres\n"
+        "import psycopg; from memoryadmin.database import postgres\n"
         "for _ in range(3):\n"
         "    with postgres.database() as dsn: psycopg.connect(dsn).execute('SELECT 1')\n"
     )

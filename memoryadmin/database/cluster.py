@@ -18,8 +18,8 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from memoryadmin.database.unprivileged import Launcher, launcher
 from memoryadmin.lib.processes import can_see_processes, is_in_folder, working_in
-from memoryadmin.unprivileged import Launcher, launcher
 
 SUPERUSER = "postgres"
 _PORT = 5432

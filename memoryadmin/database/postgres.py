@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryadmin import roles, server_check
-from memoryadmin.cluster import SUPERUSER, Cluster, ClusterError
+from memoryadmin.database import roles, server_check
+from memoryadmin.database.cluster import SUPERUSER, Cluster, ClusterError
 from memoryadmin.lib import env
 from memoryadmin.lib.roles import APP, OWNER
 
@@ -22,7 +22,7 @@ NAME = "memoryadmin"
 
 
 def data_folder() -> Path:
-    usual = Path(__file__).resolve().parent.parent / "var"
+    usual = Path(__file__).resolve().parent.parent.parent / "var"
     return Path(env.text("MEMORYADMIN_DATA_DIR", str(usual))).absolute()
 
 

@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Identifier
 
 from episodes.erasure.check import QUEUE, read_tables
 from episodes.erasure.clearing import clear_erasures, uncleared
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 from memoryadmin.lib import clock
 from memoryadmin.lib.owner import connect_as_owner
 

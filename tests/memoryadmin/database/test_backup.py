@@ -20,10 +20,10 @@ from django.db import transaction
 from episodes.audit.checkpoints import write_checkpoint
 from episodes.audit.verify import verify_audit
 from episodes.models import AuditEntry
-from memoryadmin import backup
-from memoryadmin.backup import BackupError, is_empty, load_backup, make_backup
-from memoryadmin.postgres import EmbeddedServer
-from memoryadmin.restored import note_restored, objections
+from memoryadmin.database import backup
+from memoryadmin.database.backup import BackupError, is_empty, load_backup, make_backup
+from memoryadmin.database.postgres import EmbeddedServer
+from memoryadmin.database.restored import note_restored, objections
 from tests.factories import ACTOR, make_app, make_body, make_episode, make_tombstone
 from tests.memoryadmin.running import ROOT, environment
 
@@ -32,7 +32,7 @@ DRIVER = """
 import io, json, sys
 import django
 from django.core.management import CommandError, call_command
-from memoryadmin import postgres
+from memoryadmin.database import postgres
 
 said = []
 with postgres.database():

@@ -9,8 +9,8 @@ import psycopg
 from psycopg.rows import scalar_row
 from psycopg.sql import SQL, Identifier
 
+from memoryadmin.database.server_check import Cursor, ServerNotUsableError, fetch_value
 from memoryadmin.lib.roles import API, APP, ERASE, OWNER
-from memoryadmin.server_check import Cursor, ServerNotUsableError, fetch_value
 
 _ATTRIBUTES = {
     # tests make a database of their own as the owner

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pgmq.install import get_embedded_install_sql
 
+from memoryadmin.database.server_check import Cursor, ServerNotUsableError, fetch_value
 from memoryadmin.lib.roles import APP
-from memoryadmin.server_check import Cursor, ServerNotUsableError, fetch_value
 
 # Celery's transport creates its queue and its wake-up trigger whenever it connects. The app may
 # not own objects of the schema: the owner calls these functions, too, and must not run the app's

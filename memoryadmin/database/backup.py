@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from memoryadmin.cluster import ClusterError, binaries
+from memoryadmin.database.cluster import ClusterError, binaries
 
 # Major versions of the servers in the wheel, and the folders of their binaries.
 _WHEEL = {18: "18", 16: ""}
