@@ -105,7 +105,6 @@ def publish_episode(*, app: App, publication: Publication, actor: Actor) -> Epis
         user_id=None,
         session_id=None,
         origin=ORIGIN,
-        agent_id=publication.agent_id,
         high_n_events=evidence.n_events,
         wording_hash=publication.wording_hash,
     )
@@ -146,6 +145,7 @@ def _revision(
         **evidence_columns(
             evidence, outcome=publication.outcome.outcome, said_by=publication.lesson_source
         ),
+        agent_id=publication.agent_id,
         issue_type=publication.issue_type,
         recorded_outcome=publication.recorded_outcome,
         toolset_version=publication.toolset_version,

@@ -93,8 +93,9 @@ def _register_episodes() -> None:
         (
             EpisodeRevision,
             "revisions",
-            "goal steps resolution lesson issue_type outcome_reason toolset_version tools errors"
-            " procedure_key content_hash identifiers search dropped_arguments stripped",
+            "goal steps resolution lesson agent_id task_id issue_type tags outcome_reason"
+            " toolset_version tools errors procedure_key content_hash identifiers search"
+            " dropped_arguments stripped",
         ),
     ]
     for model, name, columns in rows:

@@ -10,7 +10,7 @@ from episodes.ingest.evidence import Evidence
 from episodes.ingest.outcomes import MULTIPLE_OUTCOMES
 from episodes.ingest.parsed import ParsedStatement
 from episodes.lifecycle import Statement
-from episodes.models import Episode, OutcomeEntry
+from episodes.models import Episode, EpisodeRevision, OutcomeEntry
 
 _Told = tuple[str, str, datetime | None, str, float | None]
 
@@ -19,7 +19,7 @@ def new_statements(
     *,
     head: Episode,
     evidence: Evidence,
-    revision: int,
+    revision: EpisodeRevision,
     score: float | None,
     ahead: bool,
     may_verify: bool,
@@ -31,30 +31,56 @@ def new_statements(
     """
     told = evidence.carried.statements
     if told is not None:
-        return _carried(told, head=head, revision=revision, may_verify=may_verify)
+        return _carried(told, head=head, revision=revision.revision, may_verify=may_verify)
+    source = OutcomeSource.TOOL if may_verify else OutcomeSource.AGENT_CLAIM
     outcome = evidence.outcome
     if evidence.outcome_reason == MULTIPLE_OUTCOMES:
         outcome = Outcome.UNKNOWN  # takes an earlier, single statement's place
     elif outcome in (None, Outcome.UNKNOWN):
-        return []
-    source = OutcomeSource.TOOL if may_verify else OutcomeSource.AGENT_CLAIM
+        if score in (None, revision.score):
+            return []
+        return _score_alone(head, revision=revision.revision, score=score, source=source)
     said = OutcomeEntry.objects.filter(
         app_id=head.app_id, episode=head, source=source, retracts__isnull=True
     ).order_by("seq")
-    if ahead:
-        last = said.last()
-        repeated = last is not None and last.outcome == outcome
-    else:
-        repeated = said.filter(revision=revision, outcome=outcome).exists()
-    if repeated:
+    known = said.reverse()[:1] if ahead else said.filter(revision=revision.revision)
+    # another score is another statement; none takes no score back
+    if any(one.outcome == outcome and score in (None, one.score) for one in known):
         return []
     return [
         Statement(
             outcome=str(outcome),
             source=source,
-            revision=revision,
+            revision=revision.revision,
             score=score,
             reason=evidence.outcome_reason or "",
+        )
+    ]
+
+
+def _score_alone(
+    head: Episode, *, revision: int, score: float | None, source: OutcomeSource
+) -> list[Statement]:
+    """A score without an outcome, of evidence that is stored with another score or none: it is of
+    the outcome that the session stated; where nobody stated any, of one that is claimed to be
+    unknown. Beside other people's word alone it says nothing that could be kept."""
+    entries = list(OutcomeEntry.objects.filter(app_id=head.app_id, episode=head).order_by("seq"))
+    taken_back = {entry.retracts for entry in entries}
+    standing = [one for one in entries if one.retracts is None and one.id not in taken_back]
+    own = [
+        one
+        for one in standing
+        if one.source in (source, OutcomeSource.AGENT_CLAIM) and not one.attributed_to
+    ]
+    if (standing and not own) or any((one.revision, one.score) == (revision, score) for one in own):
+        return []
+    last = own[-1] if own else None
+    return [
+        Statement(
+            outcome=str(last.outcome if last else Outcome.UNKNOWN),
+            source=last.source if last else OutcomeSource.AGENT_CLAIM,
+            revision=revision,
+            score=score,
         )
     ]
 

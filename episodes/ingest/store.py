@@ -21,6 +21,7 @@ from episodes.exceptions import FeedbackNotAllowedError, LifecycleOpenError
 from episodes.feedback import take_feedback
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.columns import evidence_columns
+from episodes.ingest.describing import describe
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.held import why_held
 from episodes.ingest.position import Position, furthest_of
@@ -200,7 +201,7 @@ class _Offer:
         if head.origin == LIFECYCLE and head.state == State.OPEN:
             raise LifecycleOpenError
         if head.n_revisions == 0:
-            return self._append(head)
+            return self._append(head, None)
         newest = EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.n_revisions))
         offered, furthest = self._position(), furthest_of(head)
         ahead = offered.is_ahead_of(furthest)
@@ -210,11 +211,11 @@ class _Offer:
             return self._confirm(head, newest, ahead=ahead)
         if not ahead:
             return _answer("unchanged", head, newest, reason="superseded")
-        return self._append(head)
+        return self._append(head, newest)
 
-    def _append(self, head: Episode) -> SessionAnswer:
-        is_new = head.n_revisions == 0
-        revision = self._revision(head, number=head.n_revisions + 1)
+    def _append(self, head: Episode, newest: EpisodeRevision | None) -> SessionAnswer:
+        is_new = newest is None
+        revision = self._revision(head, newest)
         burst = self._burst(head)
         held = why_held(
             app=self.app,
@@ -224,13 +225,12 @@ class _Offer:
             burst=burst,
         )
         self._advance(head)
-        self._describe(head, revision)
         lifecycle.record_evidence(
             head=head,
             verb="episode.created" if is_new else "episode.revised",
             actor=self.actor,
             revision=revision,
-            statements=self._statements(head, revision=revision.revision, ahead=True),
+            statements=self._statements(head, revision, ahead=True),
             held_reason=held.reason if held else None,
             held_figures=held.figures if held else None,
             completed_at=self._completed_at(head),
@@ -249,8 +249,10 @@ class _Offer:
         return _answer("created" if is_new else "updated", head, revision)
 
     def _confirm(self, head: Episode, newest: EpisodeRevision, *, ahead: bool) -> SessionAnswer:
-        """Take the same evidence again: at most its outcome, its completion or its reach is news."""
-        statements = self._statements(head, revision=newest.revision, ahead=ahead)
+        """Take the same evidence again: at most its outcome, its score, its completion or its reach is
+        news. Another agent, task or tags are none: what a revision says is written once, and searches
+        and reviews rely on it. Who has to say them otherwise sends a state that says more."""
+        statements = self._statements(head, newest, ahead=ahead)
         completed_at = self._completed_at(head)
         if not ahead and not statements and completed_at is None:
             return _answer("unchanged", head, newest)
@@ -267,7 +269,9 @@ class _Offer:
         )
         return _answer("updated", head, newest)
 
-    def _statements(self, head: Episode, *, revision: int, ahead: bool) -> list[Statement]:
+    def _statements(
+        self, head: Episode, revision: EpisodeRevision, *, ahead: bool
+    ) -> list[Statement]:
         return new_statements(
             head=head,
             evidence=self.evidence,
@@ -277,23 +281,30 @@ class _Offer:
             may_verify=self.may_verify,
         )
 
-    def _revision(self, head: Episode, *, number: int) -> EpisodeRevision:
+    def _revision(self, head: Episode, newest: EpisodeRevision | None) -> EpisodeRevision:
         evidence, write = self.evidence, self.write
+        told = {
+            "agent_id": write.agent_id,
+            "task_id": write.task_id,
+            "tags": list(write.tags),
+            "started_at": write.started_at or evidence.started_at,
+        }
         outcome = evidence.outcome or Outcome.UNKNOWN
         return EpisodeRevision(
             app=self.app,
             episode=head,
-            revision=number,
+            revision=head.n_revisions + 1,
             user_id=head.user_id,
+            **describe(told, head=head, newest=newest),
             **evidence_columns(evidence, outcome=outcome, said_by=LessonSource.CALLER),
             issue_type=write.issue_type,
             recorded_outcome=outcome,
             outcome_reason=evidence.outcome_reason or "",
+            score=write.score,
             toolset_version=write.toolset_version,
             toolset_kind=write.toolset_kind,
             sequence=write.sequence,
             last_event_at=evidence.last_event_at,
-            started_at=write.started_at or evidence.started_at,
             is_final=write.final,
             dropped_arguments=list(evidence.dropped_arguments),
             stripped=dict(evidence.stripped),
@@ -327,12 +338,6 @@ class _Offer:
         head.high_n_events = reached.n_events
         head.high_last_event_at = reached.last_event_at
         head.last_activity_at = clock.now()
-
-    def _describe(self, head: Episode, revision: EpisodeRevision) -> None:
-        head.agent_id = self.write.agent_id or head.agent_id
-        head.task_id = self.write.task_id or head.task_id
-        head.tags = list(self.write.tags) or head.tags
-        head.started_at = head.started_at or revision.started_at
 
     def _completed_at(self, head: Episode) -> datetime | None:
         """Return when the episode ended, or None if it goes on or has ended before."""

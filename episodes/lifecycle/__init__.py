@@ -14,7 +14,7 @@ from episodes.lifecycle.evidence import (
     record_evidence,
     serve_revision,
 )
-from episodes.lifecycle.head import lock_head
+from episodes.lifecycle.head import is_held, lock_head
 from episodes.lifecycle.outcomes import Statement, retract_outcome, state_outcome
 from episodes.lifecycle.promotion import note_promotion, withdraw_episode
 
@@ -23,6 +23,7 @@ __all__ = [
     "block_episode",
     "block_episodes",
     "complete_episode",
+    "is_held",
     "lift_block",
     "lift_change",
     "lock_head",

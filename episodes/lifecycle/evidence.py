@@ -23,8 +23,7 @@ from episodes.lifecycle.outcomes import Statement, append_statement
 from episodes.models import Block, Episode, EpisodeRevision
 from memoryadmin.lib import clock
 
-# What a caller may tell about a session later than its first checkpoint.
-DESCRIPTIVE_COLUMNS = ("agent_id", "task_id", "tags", "started_at")
+COMPLETION_COLUMNS = ("state", "completed_at", "completed_at_clamped", "completed_recorded_at")
 PROGRESS_COLUMNS = ("high_sequence", "high_n_events", "high_last_event_at", "last_activity_at")
 
 
@@ -44,13 +43,13 @@ def record_evidence(
 
     `head` is locked by the caller. The first revision is shown at once (pending, found by text),
     and so is one that follows while the shown one waits for its vector, too. Otherwise a later
-    one takes its place only when it has its vector; a held one never.
+    one takes its place only when it has its vector; a held one never. What describes the session
+    goes with its revision.
     """
     columns = ["n_revisions", *PROGRESS_COLUMNS]
     if revision is not None:
         revision.save(force_insert=True)
         head.n_revisions = revision.revision
-        columns += DESCRIPTIVE_COLUMNS
         is_waiting = head.index_state == IndexState.PENDING and held_reason is None
         if revision.revision == 1 or is_waiting:
             show_revision(head, revision)
@@ -70,7 +69,7 @@ def record_evidence(
         )
     if completed_at is not None and head.state == State.OPEN:
         _set_completed(head, completed_at)
-        columns += ["state", "completed_at", "completed_at_clamped"]
+        columns += COMPLETION_COLUMNS
     head.generation_depth = read_depth(head)
     columns.append("generation_depth")
     head.save(update_fields=columns)
@@ -101,9 +100,7 @@ def complete_episode(
     if head.state == State.OPEN:
         _set_completed(head, completed_at)
         head.generation_depth = read_depth(head)
-        head.save(
-            update_fields=["state", "completed_at", "completed_at_clamped", "generation_depth"]
-        )
+        head.save(update_fields=[*COMPLETION_COLUMNS, "generation_depth"])
         follow(head, actor=actor, verb="episode.completed", reason=reason)
     return head
 
@@ -124,3 +121,4 @@ def _set_completed(head: Episode, completed_at: datetime) -> None:
     head.state = State.COMPLETED
     head.completed_at = min(completed_at, now)
     head.completed_at_clamped = completed_at > now
+    head.completed_recorded_at = now

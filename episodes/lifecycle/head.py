@@ -18,13 +18,18 @@ from episodes.models import (
 )
 from memoryadmin.lib import clock
 
-# Copied from the served revision, because search filters or ranks by them.
+# Copied from the served revision, because search filters or ranks by them. What a revision that is
+# not served says, held or waiting for its vector, decides no search.
 SERVED_COLUMNS = (
     "recorded_outcome",
     "procedure_key",
     "toolset_version",
     "toolset_kind",
+    "agent_id",
+    "task_id",
     "issue_type",
+    "tags",
+    "started_at",
 )
 STATE_COLUMNS = ("outcome", "outcome_source", "contradicted", "review_state", "recall_state")
 
@@ -55,7 +60,7 @@ def serve_if_ready(head: Episode, revision: int) -> bool:
     if revision < head.revision or not _has_vector(head, revision):
         return False
     if revision > head.revision:
-        if _is_held(head, revision):
+        if is_held(head, revision):
             return False
         show_revision(head, EpisodeRevision.objects.get(pk=(head.app_id, head.id, revision)))
         # Only the served revision is searched; its predecessors' vectors serve nobody.
@@ -92,7 +97,8 @@ def _has_vector(head: Episode, revision: int) -> bool:
     ).exists()
 
 
-def _is_held(head: Episode, revision: int) -> bool:
+def is_held(head: Episode, revision: int) -> bool:
+    """Whether a block of its own keeps this revision back."""
     return Block.objects.filter(
         app_id=head.app_id, episode=head, revision=revision, closed_at__isnull=True
     ).exists()

@@ -39,7 +39,8 @@ IDENTITY_IS_FIXED = """
             USING ERRCODE = 'restrict_violation';
     END IF;
     IF OLD.state = 'completed'
-       AND (NEW.state, NEW.completed_at) IS DISTINCT FROM (OLD.state, OLD.completed_at) THEN
+       AND (NEW.state, NEW.completed_at, NEW.completed_recorded_at) IS DISTINCT FROM
+           (OLD.state, OLD.completed_at, OLD.completed_recorded_at) THEN
         RAISE EXCEPTION 'a completed episode is not reopened and keeps its completion time'
             USING ERRCODE = 'restrict_violation';
     END IF;
@@ -139,15 +140,17 @@ class Episode(models.Model):
     toolset_kind = models.CharField(
         max_length=16, choices=HashKind.choices, default=HashKind.OPAQUE
     )
-
     agent_id = models.CharField(max_length=256, default="", blank=True)
     task_id = models.CharField(max_length=256, default="", blank=True)
     issue_type = models.CharField(max_length=128, default="", blank=True)
     tags = ArrayField(models.CharField(max_length=64), default=list)
-
     started_at = models.DateTimeField(null=True)
+
     # From the first completion; never renewed by a re-add. Decay and expiry count from here.
     completed_at = models.DateTimeField(null=True)
+    # When the store learned of it; `completed_at` is the caller's time and may lie before. Null of an
+    # episode that was completed before this was kept and of which the audit does not tell any more.
+    completed_recorded_at = models.DateTimeField(null=True)
     # The caller's completion time lay in the future and was brought back to the server's.
     completed_at_clamped = models.BooleanField(default=False)
     received_at = models.DateTimeField(default=clock.now, db_default=Now())
@@ -178,6 +181,10 @@ class Episode(models.Model):
                 condition=Q(state=State.COMPLETED, completed_at__isnull=False)
                 | Q(state=State.OPEN, completed_at__isnull=True),
                 name="episodes_episode_completed_has_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(completed_recorded_at__isnull=True) | Q(state=State.COMPLETED),
+                name="episodes_episode_only_completed_is_recorded",
             ),
             models.CheckConstraint(
                 condition=Q(n_revisions__gte=F("revision"))

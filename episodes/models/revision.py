@@ -42,11 +42,19 @@ class EpisodeRevision(models.Model):
     lesson_source = models.CharField(
         max_length=16, choices=LessonSource.choices, default=LessonSource.TEMPLATE
     )
+    # What describes the session, as this state of it told, or else the one before (ingest/store.py).
+    # Beside the evidence and not in its hash, but served and searched with it.
+    agent_id = models.CharField(max_length=256, default="", db_default="", blank=True)
+    task_id = models.CharField(max_length=256, default="", db_default="", blank=True)
     issue_type = models.CharField(max_length=128, default="", blank=True)
+    tags = ArrayField(models.CharField(max_length=64), default=list, db_default=[])
     recorded_outcome = models.CharField(
         max_length=16, choices=Outcome.choices, default=Outcome.UNKNOWN
     )
     outcome_reason = models.CharField(max_length=64, default="", blank=True)
+    # The caller's measure of how well it went, on a scale of its own. One that came with an outcome
+    # stands with that statement, too.
+    score = models.FloatField(null=True)
     toolset_version = models.CharField(max_length=128, default="", blank=True)
     toolset_kind = models.CharField(
         max_length=16, choices=HashKind.choices, default=HashKind.OPAQUE
@@ -82,6 +90,11 @@ class EpisodeRevision(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(revision__gte=1), name="episodes_episoderevision_counts_from_one"
+            ),
+            models.CheckConstraint(
+                condition=Q(score__isnull=True)
+                | Q(score__gt=float("-inf"), score__lt=float("inf")),  # NaN is above infinity
+                name="episodes_episoderevision_score_is_finite",
             ),
             one_of("recorded_outcome", Outcome, "episodes_episoderevision_recorded_outcome"),
             one_of("lesson_source", LessonSource, "episodes_episoderevision_lesson_source"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -11,10 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from episodes.effective import Effective, effective_outcome
 from episodes.enums import Scope, SearchedScope, State, ToolsetRelation
-from episodes.ingest.store import LIFECYCLE
 from episodes.models import (
-    AuditEntry,
-    AuditPayload,
     Block,
     EpisodeRevision,
     OutcomeEntry,
@@ -25,14 +22,14 @@ from episodes.models import (
 from episodes.tombstones import subject_hash
 from episodes.toolsets import USE, kind_of
 
-# A filter of a search, as the column it compares. Agent, task and tags are not kept by revision:
-# they are compared as the head has them now, and a later checkpoint may have set them.
-_COLUMNS = {
-    "agent": "episode__agent_id",
-    "task_id": "episode__task_id",
-    "tags": "episode__tags__contains",
-    "since": "episode__completed_at__gte",
-    "until": "episode__completed_at__lt",
+# Filters of a search, as the columns they compare: of the head what never changes, and of the
+# revision that was served what describes the session.
+_COLUMNS = {"since": "episode__completed_at__gte", "until": "episode__completed_at__lt"}
+_SERVED_COLUMNS = {
+    "agent": "agent_id",
+    "task_id": "task_id",
+    "issue_type": "issue_type",
+    "tags": "tags__contains",
 }
 
 
@@ -67,19 +64,23 @@ def read_stood(*, recall: Recall, moment: datetime, cutoff: datetime) -> list[St
     rows = (
         Serving.objects.filter(
             _of_scope(recall),
+            # where nobody can tell when the store learned of the end, the episode counts from its
+            # receipt on
+            Q(episode__completed_recorded_at__lte=moment)
+            | Q(episode__completed_recorded_at__isnull=True),
             open_at(moment, begins="served_from", ends="served_to"),
             app_id=recall.app_id,
             episode__app_id=recall.app_id,
             episode__state=State.COMPLETED,
             episode__received_at__lte=moment,
             episode__completed_at__gt=cutoff,
-            **{_COLUMNS[name]: value for name, value in recall.filters.items() if name in _COLUMNS},
+            **_named_by(_COLUMNS, recall),
         )
-        .annotate(is_blocked=_blocked(recall, moment), at_once=_completed_at_once(recall))
+        .annotate(is_blocked=_blocked(recall, moment))
         .order_by("-episode__completed_at", "-episode_id", "served_from")
     )
-    if "issue_type" in recall.filters:
-        rows = rows.filter(_served_says(recall, issue_type=recall.filters["issue_type"]))
+    if said := _named_by(_SERVED_COLUMNS, recall):
+        rows = rows.filter(_served_says(recall, **said))
     found = rows.values_list(
         "episode_id",
         "revision",
@@ -87,18 +88,18 @@ def read_stood(*, recall: Recall, moment: datetime, cutoff: datetime) -> list[St
         "episode__completed_at",
         "is_blocked",
         "episode__wording_hash",
-        "at_once",
-        "episode__origin",
     )
     kept = {row[0]: row for row in found}
-    late = [key for key, row in kept.items() if not row[6] or row[7] == LIFECYCLE]
-    known = _completions(recall.app_id, late)
     own = subject_hash(app_id=recall.app_id, user_id=recall.user_id)
     return [
         Stood(key, revision, scope, completed_at, is_blocked, wording == own)
-        for key, revision, scope, completed_at, is_blocked, wording, *_ in kept.values()
-        if completed_at is not None and known.get(key, moment) <= moment
+        for key, revision, scope, completed_at, is_blocked, wording in kept.values()
+        if completed_at is not None
     ]
+
+
+def _named_by(columns: Mapping[str, str], recall: Recall) -> dict[str, object]:
+    return {columns[name]: value for name, value in recall.filters.items() if name in columns}
 
 
 def _of_scope(recall: Recall) -> Q:
@@ -131,35 +132,6 @@ def _served_says(recall: Recall, **said: object) -> Exists:
             **said,
         )
     )
-
-
-def _completed_at_once(recall: Recall) -> Exists:
-    """What came finished was complete when it came."""
-    return Exists(
-        EpisodeRevision.objects.filter(
-            app_id=recall.app_id, episode_id=OuterRef("episode_id"), revision=1, is_final=True
-        )
-    )
-
-
-def _completions(app_id: int, episode_ids: Sequence[UUID]) -> Mapping[UUID, datetime]:
-    """Return when the store learned that each was complete: `completed_at` is the caller's time,
-    and may lie before that. The audit is where the change stands with the server's own time."""
-    if not episode_ids:
-        return {}
-    entries = list(
-        AuditEntry.objects.filter(
-            app_id=app_id, target_kind="episode", target_id__in=[str(one) for one in episode_ids]
-        ).order_by("at", "id")
-    )
-    payloads = AuditPayload.objects.filter(app_id=app_id).in_bulk([entry.id for entry in entries])
-    found: dict[UUID, datetime] = {}
-    for entry in entries:
-        payload = payloads.get(entry.id)
-        after = (payload.payload.get("after") or {}) if payload else {}
-        if entry.verb == "episode.completed" or after.get("state") == State.COMPLETED:
-            found.setdefault(UUID(entry.target_id), entry.at)
-    return found
 
 
 def effective_at(
