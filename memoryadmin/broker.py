@@ -16,6 +16,10 @@ from psycopg_pool import ConnectionPool
 class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
     _notify_waiter: Any
 
+    def __init__(self, client: Any, **kwargs: Any) -> None:
+        super().__init__(client, **kwargs)
+        self._notifying: set[str] = set()
+
     def _create_pgmq_client(self) -> PGMQueue:
         options = self.client.transport_options
         pool = ConnectionPool(
@@ -34,6 +38,17 @@ class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
         )
         client._own_pool = True  # so that closing the client closes it
         return client
+
+    def _register_notify_queue(self, queue_name: str) -> None:
+        """Listen to nothing yet: web and beat declare queues, too, and would never read what they
+        hear. PostgreSQL keeps every notification until the slowest listener has taken it."""
+        if self.client.transport_options.get("use_notify"):
+            self._notifying.add(queue_name)
+
+    def drain_events(self, connection: Any, timeout: float | None = None) -> None:
+        for name in self._notifying:
+            self._get_notify_waiter().register(name)
+        super().drain_events(connection, timeout=timeout)
 
     def _get_notify_waiter(self) -> Any:
         if self._notify_waiter is None:

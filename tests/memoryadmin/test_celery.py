@@ -192,6 +192,22 @@ def test_the_queue_is_used_as_the_app_over_whatever_the_dsn_says(
     assert row == (APP, "it's a name")
 
 
+def test_who_only_sends_listens_to_nothing(
+    worker: Running, queue: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "note"
+    Path(f"{path}.go").touch()
+
+    delay_on_commit(worker_tasks.slow, path=str(path))
+    eventually(lambda: lines(path) == ["begun", "done"], within=60, show=worker.said)
+
+    listening = queue.execute(
+        "SELECT DISTINCT application_name FROM pg_stat_activity"
+        " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    ).fetchall()
+    assert listening == [(_NAME,)]
+
+
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 def test_redis_carries_the_same_tasks(tmp_path: Path, queue: psycopg.Connection[Any]) -> None:
     path, port = tmp_path / "note", free_port()
