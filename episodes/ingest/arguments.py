@@ -4,15 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from episodes.ingest.storable import Storable
-from episodes.ingest.subject import PLACEHOLDER
 from episodes.ingest.whitelist import Scalar, Whitelist
 
 # A call with more arguments than these is no call of a tool; the rest is dropped without a name.
 _MOST = 100
 # Names are kept to count what is dropped, not to store a hostile session's five megabytes of them.
 _MOST_DROPPED = 5000
-# A number of so many digits may be a card or a telephone.
-_SHORTEST_NUMBER_TO_MASK = 7
 
 
 @dataclass(slots=True)
@@ -49,16 +46,7 @@ class Arguments:
         if isinstance(value, list):
             return [self._masked(name, item) for item in value]
         if isinstance(value, str):
-            return self.storable.value(value)
+            return self.storable.value(value, name=name)
         if isinstance(value, int) and not isinstance(value, bool):
-            return self._masked_number(name, value)
+            return self.storable.number(value, name=name)
         return value
-
-    def _masked_number(self, name: str, number: int) -> int | str:
-        if self.storable.subject.is_number(number, argument=name):
-            return PLACEHOLDER
-        written = str(number)
-        if len(written) < _SHORTEST_NUMBER_TO_MASK:
-            return number
-        masked = self.storable.value(written)
-        return number if masked == written else masked

@@ -5,7 +5,8 @@ for every tool or every argument. The first that exists decides, in this order: 
 tool and `*`, `*` and argument, `*` and `*`; without any it is "code", the rule of a new app.
 
 "code"   numbers, booleans, strings shaped like codes (no spaces, at most 40 characters, a digit
-         or `_`), unless the argument's name says that it holds a secret or personal data
+         or `_`), unless the argument's name says that it holds a secret, a person's name, a day
+         of birth or a postal address
 true     also a short text (one line, at most 120 characters) and a list of at most 20 such values
 false    nothing
 
@@ -22,6 +23,7 @@ from typing import Final, Self
 from episodes.ingest.exceptions import InvalidWhitelistError
 from episodes.ingest.names import NAME_LENGTH
 from episodes.ingest.safe_text import clean
+from episodes.masking.telltale import holds_personal, holds_secret
 
 Rule = bool | str
 Scalar = bool | int | float | str
@@ -40,13 +42,6 @@ _LARGEST = 2**63 - 1
 _PLACEHOLDER = re.compile(r"<[A-Z_]{2,16}>")  # of the masker; an exported value comes in again
 _CODE = re.compile(r"[\w.:/@#$%&+=~,;!?*()\[\]{}|^-]*")
 _CODE_SIGN = re.compile(r"[\d_]")
-
-# Words of an argument's name. No pattern finds "hunter_2" or a date of birth in the value.
-_TELLTALE = re.compile(
-    "(?:.* )?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|auth|authorization|cookie"
-    "|pin|otp|cvv|cvc|ssn|dob|birth|birthday|birthdate|(?:api|access|private) ?key|security code"
-    "|(?:user|sur|(?:first|last|full|middle|given|family) ?) ?name)(?: .*)?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +66,14 @@ class Whitelist:
     def keep(self, tool: str, argument: str, value: object) -> Scalar | list[Scalar] | None:
         """What of the value may be kept; None: dropped. Texts come back clean but not masked."""
         rule = self.rule(tool, argument)
-        if rule is False or (rule == CODE and _is_telltale(argument)):
+        if rule is False:
             return DROPPED
         if isinstance(value, list) and rule is True and 0 < len(value) <= _LONGEST_LIST:
             kept = [_keep_scalar(item, rule) for item in value]
             return [item for item in kept if item is not None] if None not in kept else DROPPED
-        return _keep_scalar(value, rule)
+        allowed = _keep_scalar(value, rule)
+        is_telltale = rule == CODE and allowed is not None and _is_telltale(argument)
+        return DROPPED if is_telltale else allowed
 
 
 def _read_arguments(tool: object, rules: object) -> dict[str, Rule]:
@@ -125,5 +122,4 @@ def _is_code(text: str) -> bool:
 
 
 def _is_telltale(argument: str) -> bool:
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", argument)
-    return _TELLTALE.fullmatch(" ".join(words).lower()) is not None
+    return holds_secret(argument) or holds_personal(argument, name_alone=True)

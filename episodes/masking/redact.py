@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from episodes.masking.personal import find_personal
 from episodes.masking.secrets import find_secrets
+from episodes.masking.telltale import said_of_value, words_of
 from episodes.masking.view import view_of
 
 # Masking shortens a text, so a word too far from a number to speak for it may come near enough.
 # Runs until nothing is found: two rounds in practice.
 _MAX_ROUNDS = 8
-_WORD_BOUNDARY = re.compile(r"[_-]+|(?<=[a-z])(?=[A-Z])")
+_PLACEHOLDERS = re.compile(r"(?:<[A-Z]{2,16}>)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,29 @@ def mask(text: str) -> Masked:
 
 
 def mask_value(value: str, *, name: str = "") -> str:
-    """One argument value or code. Its `name` speaks for it as a word before it does in a text:
-    `phone=5551232002` goes, `item_id=5551232002` stays."""
-    label = f"{_WORD_BOUNDARY.sub(' ', name)}: "
+    """One argument value or code. Where its `name` says what it is, it goes as a whole, whatever
+    its shape: `phone=5551232002` goes, `item_id=5551232002` stays. Another name speaks for it as a
+    word before it does in a text."""
+    if (whole := _whole(value, name)) is not None:
+        return whole
+    label = f"{words_of(name)}: "
     masked = mask(label + value).text
     return masked.removeprefix(label) if masked.startswith(label) else mask(value).text
+
+
+def is_masked(value: str) -> bool:
+    """Whether nothing of it is left but placeholders."""
+    return _PLACEHOLDERS.fullmatch(value) is not None
+
+
+def _whole(value: str, name: str) -> str | None:
+    said = said_of_value(name) if name else None
+    if said is None or is_masked(value):
+        return None
+    if value.isalpha() and said.kind != "secret":  # email=sent
+        return None
+    digits = sum(character.isdigit() for character in value)
+    return f"<{said.kind.upper()}>" if digits >= said.least_digits else None
 
 
 def _secrets(text: str) -> Iterable[tuple[int, int, str]]:
