@@ -31,7 +31,8 @@ from curation.models.incident import SourceKind
 from curation.promotion.forgetting import forget_contributor
 from episodes.audit import SYSTEM
 from episodes.deletion import goes_with_its_episode
-from episodes.erasure.stores import PEOPLE, shared_episodes
+from episodes.erasure.shared import shared_episodes
+from episodes.erasure.stores import PEOPLE
 from episodes.models import App
 from memoryadmin.lib.erasable import Place, Store, Subject, count_rows, keep, register, rows_of
 

@@ -12,7 +12,9 @@ from uuid import UUID
 
 from django.db import connection, models
 
+from episodes.holds import EPISODE_IS_HELD, HeldError
 from episodes.models import Episode
+from memoryadmin.lib import clock
 
 _children: list[str] = []
 
@@ -31,8 +33,10 @@ def children() -> Sequence[str]:
 def delete_episodes(*, app_id: int, episode_ids: Sequence[UUID]) -> dict[str, int]:
     """Delete heads, locked by the caller, with their children; return how many rows by table.
 
+    Whoever asks has chosen what no hold keeps; a mistake there deletes nothing. Raises HeldError.
     Belongs into a transaction with the rights of an erasure (memoryadmin/lib/erasable.py).
     """
+    _refuse_held(app_id, episode_ids)
     values: list[Any] = [app_id, list(episode_ids)]
     gone: dict[str, int] = {}
     with connection.cursor() as cursor:
@@ -44,3 +48,14 @@ def delete_episodes(*, app_id: int, episode_ids: Sequence[UUID]) -> dict[str, in
 
 
 _HEADS = (Episode._meta.db_table, "id")
+
+
+def _refuse_held(app_id: int, episode_ids: Sequence[UUID]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM episodes_episode h WHERE h.app_id = %(app)s"
+            f" AND h.id = ANY (%(ids)s) AND {EPISODE_IS_HELD})",
+            {"app": app_id, "ids": list(episode_ids), "now": clock.now()},
+        )
+        if cursor.fetchone() == (True,):
+            raise HeldError

@@ -66,6 +66,10 @@ class NothingToHoldError(Exception):
     """The app has no such episode or recall."""
 
 
+class HeldError(Exception):
+    """Something that was to be deleted is under a hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """What a hold is placed on. `user_id` of an episode or recall is looked up."""
@@ -161,19 +165,6 @@ def extend_incident_holds(
         return 0
     _lock(app.pk, shared=False)
     return sum(_cover(head, covers, actor=actor) for head in standing)
-
-
-def standing_hold(*, app_id: int, user_id: str) -> UUID | None:
-    """Return the id of a hold under which something of a subject lies now, or None.
-
-    Also one on an org episode that carries the subject's words.
-    """
-    wording = Episode.objects.filter(
-        app_id=app_id, wording_hash=subject_hash(app_id=app_id, user_id=user_id)
-    )
-    rows = Hold.objects.standing(clock.now()).filter(app_id=app_id)
-    found = rows.filter(user_id=user_id) | rows.filter(episode_id__in=wording.values("id"))
-    return found.order_by("placed_at", "id").values_list("hold_id", flat=True).first()
 
 
 def holds_of_episode(*, episode: Episode) -> list[Hold]:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from curation.erasure_words import counted
 from curation.paging import Page, read_page
-from episodes.enums import UNFINISHED
+from episodes.enums import UNFINISHED, ErasureStatus
+from episodes.erasure.held import apps_that_hold
 from episodes.erasure.request import preview_erasure
 from episodes.models import Erasure, Member, Tombstone
 from episodes.tombstones import subject_hash
@@ -17,12 +18,14 @@ from memoryadmin.lib.cursors import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an erasure would delete now. `known`: the subject's erasures so far, newest first."""
+    """What an erasure would delete now. `known`: the subject's erasures so far, newest first.
+    `held_in`: the apps in which a legal hold keeps something of it."""
 
     counts: Sequence[tuple[str, int]]
     total: int
     known: Sequence[Erasure]
     is_refused: bool
+    held_in: Sequence[str]
 
     @property
     def running(self) -> Erasure | None:
@@ -31,9 +34,12 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class ErasurePage:
+    """`held_in`: the apps in which legal holds keep it waiting."""
+
     erasure: Erasure
     counts: Sequence[tuple[str, int]]
     is_under_way: bool
+    held_in: Sequence[str]
 
     @property
     def subject(self) -> str:
@@ -52,12 +58,15 @@ def list_erasures(*, member: Member, cursor: Cursor | None) -> Page[Erasure]:
 
 
 def read_erasure(*, member: Member, erasure_id: UUID) -> ErasurePage | None:
-    """Return an erasure of the app, or None. One query."""
+    """Return an erasure of the app, or None. One query; two more while a hold keeps it waiting."""
     rows = Erasure.objects.filter(app_id=member.app_id, pk=erasure_id)
     found = rows.select_related("app").first()
     if found is None:
         return None
-    return ErasurePage(found, counted(found.counts), found.status in UNFINISHED)
+    held_in: Sequence[str] = ()
+    if found.status == ErasureStatus.ON_HOLD and found.user_id is not None:
+        held_in = apps_that_hold(app_id=found.app_id, user_id=found.user_id)
+    return ErasurePage(found, counted(found.counts), found.status in UNFINISHED, held_in)
 
 
 def preview(*, member: Member, user_id: str) -> Preview:
@@ -73,4 +82,5 @@ def preview(*, member: Member, user_id: str) -> Preview:
         total=sum(counts.values()),
         known=list(known.order_by("-requested_at", "-id")[:10]),
         is_refused=Tombstone.objects.filter(**of_subject, readmitted_at__isnull=True).exists(),
+        held_in=apps_that_hold(app_id=member.app_id, user_id=user_id),
     )

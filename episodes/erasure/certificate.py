@@ -65,6 +65,8 @@ def certify(erasure: Erasure, *, looked: Looked, verified_at: datetime) -> Signe
                 "columns": looked.columns,
                 "found": 0,
                 "search_candidates": 0,
+                # in its app, and on what was shared of its words in any
+                "holds": 0,
                 "rounds": erasure.rounds + 1,
             },
         },

@@ -12,14 +12,13 @@ from django.db import connection, transaction
 from episodes import audit, lifecycle, tasks
 from episodes.audit import Actor
 from episodes.enums import UNFINISHED, BlockKind, ErasureStatus
+from episodes.erasure.held import standing_hold, subject_of
 from episodes.erasure.ledger import note_erasure, note_readmission
-from episodes.erasure.stores import shared_episodes
-from episodes.holds import standing_hold
+from episodes.erasure.shared import shared_episodes
 from episodes.ingest.storable import Storable
 from episodes.models import App, Erasure, Tombstone
 from episodes.tombstones import key_id, lock_id, subject_hash
 from memoryadmin.lib import clock, erasable, ids
-from memoryadmin.lib.erasable import Subject
 from memoryadmin.lib.jobs import delay_on_commit
 
 REASON_LENGTH = 1_000
@@ -41,10 +40,6 @@ def preview_erasure(*, app: App, user_id: str) -> Mapping[str, int]:
     """Return how many rows each store would lose now, in the order of erasing."""
     subject = subject_of(app_id=app.pk, user_id=user_id)
     return {store.name: store.count(subject) for store in erasable.stores()}
-
-
-def subject_of(*, app_id: int, user_id: str, erasure_id: UUID | None = None) -> Subject:
-    return Subject(app_id, user_id, subject_hash(app_id=app_id, user_id=user_id), erasure_id)
 
 
 @transaction.atomic
@@ -89,7 +84,7 @@ def request_erasure(
         reason=erasure.reason,
         after={"status": erasure.status},
     )
-    _take_back_shared(erasure, user_id=user_id, actor=actor)
+    take_back_shared(erasure, user_id=user_id, actor=actor)
     # after the commit: what was acknowledged is known when a backup from before is restored
     transaction.on_commit(lambda: note_erasure(erasure))
     delay_on_commit(tasks.run_erasures)
@@ -140,8 +135,9 @@ def readmit_subject(*, app: App, user_id: str, actor: Actor, reason: str) -> Tom
     return standing
 
 
-def _take_back_shared(erasure: Erasure, *, user_id: str, actor: Actor) -> None:
-    """What the organisation took over of the subject's words is given to nobody from now on."""
+def take_back_shared(erasure: Erasure, *, user_id: str, actor: Actor) -> None:
+    """What the organisation took over of the subject's words is given to nobody from now on. Safe
+    to repeat; a request of the API sees its own app only, and leaves the others' to the run."""
     subject = subject_of(app_id=erasure.app_id, user_id=user_id)
     for app_id, found in groupby(sorted(shared_episodes(subject)), key=itemgetter(0)):
         lifecycle.block_episodes(

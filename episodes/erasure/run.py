@@ -19,10 +19,11 @@ from episodes.audit import SYSTEM
 from episodes.enums import UNFINISHED, ErasureStatus
 from episodes.erasure import certificate
 from episodes.erasure.check import Looked, leftovers, looked_at, read_tables, search_candidates
+from episodes.erasure.held import keep_its_holds_still, standing_holds, subject_of
 from episodes.erasure.ledger import note_erasure, note_verified
-from episodes.erasure.request import subject_of
+from episodes.erasure.request import take_back_shared
 from episodes.erasure.texts import TextsWentMeanwhileError
-from episodes.holds import keep_holds_still, standing_hold
+from episodes.holds import HeldError
 from episodes.models import Erasure
 from memoryadmin.lib import clock, erasable, ids
 from memoryadmin.lib.erasable import Subject, as_eraser
@@ -88,6 +89,10 @@ def _work(erasure_id: UUID, lease: UUID, *, deadline: float) -> bool:
                 time.sleep(min((time.monotonic() - began) * _REST, _LONGEST_REST))
     except _LeaseLostError:
         return False
+    except HeldError:
+        # the deletion itself refused: the second line
+        _put_on_hold(erasure_id, lease)
+        return False
     except (DatabaseError, TextsWentMeanwhileError) as error:
         # a lock that was not given in time, a child that came while its head went
         _put_off(erasure_id, lease, error)
@@ -107,11 +112,13 @@ def _step(erasure_id: UUID, lease: UUID) -> str:
     )
     if erasure.lease != lease or erasure.user_id is None:
         raise _LeaseLostError
-    keep_holds_still(app_id=erasure.app_id)
-    if standing_hold(app_id=erasure.app_id, user_id=erasure.user_id) is not None:
+    subject = subject_of(app_id=erasure.app_id, user_id=erasure.user_id, erasure_id=erasure.pk)
+    if erasure.started_at is None:
+        take_back_shared(erasure, user_id=erasure.user_id, actor=SYSTEM)
+    keep_its_holds_still(subject)
+    if standing_holds(subject).exists():
         _wait_for_hold(erasure)
         return erasure.status
-    subject = subject_of(app_id=erasure.app_id, user_id=erasure.user_id, erasure_id=erasure.pk)
     if erasure.status == ErasureStatus.VERIFYING:
         _look(erasure, subject)
     else:
@@ -201,6 +208,13 @@ def _record(erasure: Erasure, verb: str, after: dict[str, object]) -> None:
         app=erasure.app,
         after={"status": erasure.status, **after},
     )
+
+
+@transaction.atomic
+def _put_on_hold(erasure_id: UUID, lease: UUID) -> None:
+    held = Erasure.objects.select_for_update().filter(pk=erasure_id, lease=lease).first()
+    if held is not None:
+        _wait_for_hold(held)
 
 
 def _give_back(erasure_id: UUID, lease: UUID) -> None:

@@ -7,15 +7,14 @@ every app that it was offered to.
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.db import connection, models
+from django.db import models
 
 from episodes.deletion import children, delete_episodes, goes_with_its_episode
+from episodes.erasure.shared import shared_episodes
 from episodes.erasure.texts import erase_texts, erase_texts_that_name, texts_of, texts_that_name
 from episodes.models import (
     ApiKey,
@@ -61,8 +60,6 @@ from episodes.models import (
 from memoryadmin.lib import erasable
 from memoryadmin.lib.erasable import Place, Store, Subject, keep, register, rows_of
 
-_SHARED = """FROM episodes_episode WHERE wording_hash = %(hash)s
-    AND app_id = ANY (ARRAY(SELECT id FROM episodes_app))"""
 PEOPLE = "the name of a console account, a key or a command, which is no subject's"
 _PROVENANCE = ("key_prefix", "route", "address_hash")
 _PROVENANCE_IS = "assigned by the server: a key's prefix, a route, an address's keyed hash"
@@ -74,13 +71,6 @@ def register_stores() -> None:
     _register_log()
     _register_audit()
     _keep_the_rest()
-
-
-def shared_episodes(subject: Subject) -> list[tuple[int, UUID]]:
-    """Return (app_id, id) of the org episodes that carry the subject's words."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT app_id, id {_SHARED}", {"hash": subject.subject_hash})
-        return list(cursor.fetchall())
 
 
 def _register_episodes() -> None:

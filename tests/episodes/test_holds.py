@@ -12,6 +12,7 @@ from django.db import connection
 
 from episodes import holds
 from episodes.enums import HoldKind
+from episodes.erasure.held import standing_hold
 from episodes.exceptions import SubjectErasedError
 from episodes.holds import (
     AlreadyLiftedError,
@@ -23,7 +24,6 @@ from episodes.holds import (
     holds_of_episode,
     lift_hold,
     place_hold,
-    standing_hold,
 )
 from episodes.models import App, AuditEntry, AuditPayload, Episode, Hold
 from episodes.tombstones import subject_hash

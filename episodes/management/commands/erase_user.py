@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from episodes.audit import Actor
 from episodes.enums import ActorKind, ErasureStatus
 from episodes.erasure.finish import finish_erasures
+from episodes.erasure.held import apps_that_hold
 from episodes.erasure.request import preview_erasure, request_erasure, request_erasure_everywhere
 from episodes.models import App, Erasure
 
@@ -49,7 +50,8 @@ class Command(BaseCommand):
         if dry_run:
             for each in apps:
                 counts = preview_erasure(app=each, user_id=user)
-                self._say(each.name, "dry_run", counts, json=json)
+                held_in = apps_that_hold(app_id=each.pk, user_id=user)
+                self._say(each.name, "dry_run", counts, held_in=held_in, json=json)
             return
         if app is None:
             asked = request_erasure_everywhere(user_id=user, actor=ACTOR, reason=reason)
@@ -57,7 +59,14 @@ class Command(BaseCommand):
             asked = [request_erasure(app=apps[0], user_id=user, actor=ACTOR, reason=reason)]
         done = finish_erasures([erasure.pk for erasure in asked], report=self._report(quiet=json))
         for erasure in done:
-            self._say(erasure.app.name, erasure.status, erasure.counts, json=json, erasure=erasure)
+            self._say(
+                erasure.app.name,
+                erasure.status,
+                erasure.counts,
+                held_in=_held_in(erasure),
+                json=json,
+                erasure=erasure,
+            )
         _demand_verified(done)
 
     def _report(self, *, quiet: bool) -> Any:
@@ -74,24 +83,34 @@ class Command(BaseCommand):
         counts: Mapping[str, int],
         *,
         json: bool,
+        held_in: Sequence[str] = (),
         erasure: Erasure | None = None,
     ) -> None:
         total = sum(counts.values())
         if json:
-            self.stdout.write(_as_json(app, status, counts, erasure))
+            self.stdout.write(_as_json(app, status, counts, held_in, erasure))
             return
         self.stdout.write(f"{app}: {status}, {total} rows")
         for name, n in counts.items():
             if n:
                 self.stdout.write(f"    {name:<20}{n:>10}")
+        if held_in:
+            self.stdout.write(f"    a legal hold stands in {', '.join(held_in)}: it would wait")
 
 
-def _as_json(app: str, status: str, counts: Mapping[str, int], erasure: Erasure | None) -> str:
+def _as_json(
+    app: str,
+    status: str,
+    counts: Mapping[str, int],
+    held_in: Sequence[str],
+    erasure: Erasure | None,
+) -> str:
     told: dict[str, Any] = {
         "app": app,
         "status": status,
         "counts": dict(counts),
         "total": sum(counts.values()),
+        "held_in": list(held_in),
     }
     if erasure is not None:
         told |= {
@@ -102,9 +121,18 @@ def _as_json(app: str, status: str, counts: Mapping[str, int], erasure: Erasure 
     return json.dumps(told)
 
 
+def _held_in(erasure: Erasure) -> list[str]:
+    if erasure.status != ErasureStatus.ON_HOLD or erasure.user_id is None:
+        return []
+    return apps_that_hold(app_id=erasure.app_id, user_id=erasure.user_id)
+
+
 def _demand_verified(done: Sequence[Erasure]) -> None:
     for erasure in done:
         if erasure.status == ErasureStatus.ON_HOLD:
-            raise CommandError(f"{erasure.app.name}: a legal hold stands; it waits, hidden")
+            where = ", ".join(_held_in(erasure)) or "no app any more"
+            raise CommandError(
+                f"{erasure.app.name}: a legal hold stands in {where}; it waits, hidden"
+            )
         if erasure.status == ErasureStatus.FAILED:
             raise CommandError(f"{erasure.app.name}: still found: {erasure.found}")
