@@ -120,18 +120,22 @@ class Cutoffs:
 
     def parameters(self) -> dict[str, Any]:
         """Return the values of UNEXPIRED."""
-        cells = {
-            "/".join((scope, outcome, review_state, str(promoted).lower())): cutoff
-            for scope, outcome, review_state, promoted in _EVERY_KIND
-            if (cutoff := self.of(scope, outcome, review_state, promoted=promoted)) != self.oldest
-        }
-        if self.oldest == self.newest:
-            cells = {}
+        oldest, newest = self.oldest, self.newest
+        cells = {} if oldest == newest else self._cells(but=oldest)
         return {
-            "cutoff": self.oldest,
-            "kept_since": self.newest,
+            "cutoff": oldest,
+            "kept_since": newest,
             "kept_kinds": list(cells),
             "kept_cutoffs": list(cells.values()),
+        }
+
+    def _cells(self, *, but: datetime) -> dict[str, datetime]:
+        """The cut-off of every kind that has another than `but`. A search cannot afford them where
+        one age holds for all."""
+        return {
+            "/".join((scope, outcome, review_state, str(promoted).lower())): cutoff
+            for scope, outcome, review_state, promoted in _EVERY_KIND
+            if (cutoff := self.of(scope, outcome, review_state, promoted=promoted)) != but
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
 
@@ -17,7 +17,15 @@ from episodes.lifecycle import Statement
 from episodes.models import App, Episode, Member, Recall
 from episodes.past.as_of import search_as_of
 from episodes.reach import read_reach
-from episodes.retention.expiry import UNEXPIRED, Kind, Retention, Rule, read_rules, write_rules
+from episodes.retention.expiry import (
+    UNEXPIRED,
+    Cutoffs,
+    Kind,
+    Retention,
+    Rule,
+    read_rules,
+    write_rules,
+)
 from episodes.retention.policies import Policy, Wanted, set_retention
 from episodes.trace import read_trace
 from memoryadmin.lib import clock
@@ -252,3 +260,28 @@ def test_as_of_a_date_shows_nothing_that_has_expired_by_now(app: App) -> None:
     assert shown() == {failed.id, kept.id}
     keep(app, FAILURES)
     assert shown() == {kept.id}
+
+
+class Counted(Cutoffs):
+    """Counts how often it is asked for the cut-off of one kind."""
+
+    asked = 0
+
+    def of(self, *kind: str, promoted: bool) -> datetime:
+        Counted.asked += 1
+        return super().of(*kind, promoted=promoted)
+
+
+def test_where_one_age_holds_for_all_a_search_pays_for_no_kind() -> None:
+    Counted.asked = 0
+    now = clock.now()
+    same = now - timedelta(days=30)
+
+    plain = Counted(same).parameters()
+    alike = Counted(same, (Kind(outcome="failure"),), (same,)).parameters()
+
+    assert plain == alike
+    assert plain == {"cutoff": same, "kept_since": same, "kept_kinds": [], "kept_cutoffs": []}
+    assert Counted.asked == 0
+    differing = Counted(now, (Kind(outcome="failure"),), (same,)).parameters()
+    assert len(differing["kept_kinds"]) == Counted.asked * 5 // 6  # five of six outcomes
