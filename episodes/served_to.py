@@ -14,7 +14,8 @@ from episodes import audit
 from episodes.audit import Actor
 from episodes.enums import Scope
 from episodes.models import App, Episode, Recall, RecallHit, being_erased
-from episodes.reach import Reach, read_reach
+from episodes.reach import read_reach
+from episodes.retention.expiry import Cutoffs
 from memoryadmin.lib.cursors import Cursor
 
 _HIT = ["revision", "outcome", "outcome_source", "similarity", "score", "rank", "served"]
@@ -45,7 +46,8 @@ def read_served(
 
     Reading everybody's recalls is recorded. Raises SubjectMissingError.
     """
-    heads = Episode.objects.of_app(app).unexpired(app.cutoffs).unerased()
+    cutoffs = app.cutoffs  # of one moment for all that is read
+    heads = Episode.objects.of_app(app).unexpired(cutoffs).unerased()
     head = heads.filter(id=episode_id).first()
     if head is None or (asked.bound_to is not None and head.user_id != asked.bound_to):
         return None
@@ -59,8 +61,8 @@ def read_served(
     hits, following = _page(head, asked)
     is_open = head.scope == Scope.USER or of_everybody
     body = {
-        "results": _told(app, hits),
-        "reach": _reach(read_reach(app_id=app.id, roots=[head.id])) if is_open else None,
+        "results": _told(app, hits, cutoffs),
+        "reach": _reach(app, head, cutoffs) if is_open else None,
     }
     return body, following
 
@@ -78,7 +80,7 @@ def _page(head: Episode, asked: Asked) -> tuple[list[RecallHit], Cursor | None]:
     return kept, Cursor(kept[-1].recalled_at, kept[-1].recall_id) if more else None
 
 
-def _told(app: App, hits: Sequence[RecallHit]) -> list[dict[str, Any]]:
+def _told(app: App, hits: Sequence[RecallHit], cutoffs: Cutoffs) -> list[dict[str, Any]]:
     recalls: dict[UUID, dict[str, Any]] = {
         recall["id"]: dict(recall)
         for recall in Recall.objects.filter(
@@ -87,7 +89,7 @@ def _told(app: App, hits: Sequence[RecallHit]) -> list[dict[str, Any]]:
             id__in=[hit.recall_id for hit in hits],
         ).values("id", "session_id", "agent_id", "arm")
     }
-    ended = _endings(app, hits, recalls)
+    ended = _endings(app, hits, recalls, cutoffs)
     return [
         {
             "recall_id": hit.recall_id,
@@ -105,12 +107,15 @@ def _told(app: App, hits: Sequence[RecallHit]) -> list[dict[str, Any]]:
 
 
 def _endings(
-    app: App, hits: Sequence[RecallHit], recalls: dict[UUID, dict[str, Any]]
+    app: App,
+    hits: Sequence[RecallHit],
+    recalls: dict[UUID, dict[str, Any]],
+    cutoffs: Cutoffs,
 ) -> dict[tuple[str | None, str | None], list[dict[str, Any]]]:
     wanted = {one["session_id"] for one in recalls.values()} - {None}
     heads = (
         Episode.objects.of_app(app)
-        .unexpired(app.cutoffs)
+        .unexpired(cutoffs)
         .unerased()
         .filter(scope=Scope.USER, user_id__in={hit.user_id for hit in hits}, session_id__in=wanted)
         .order_by("received_at", "id")
@@ -123,7 +128,8 @@ def _endings(
     return found
 
 
-def _reach(reach: Reach) -> dict[str, Any]:
+def _reach(app: App, head: Episode, cutoffs: Cutoffs) -> dict[str, Any]:
+    reach = read_reach(app_id=app.id, roots=[head.id], cutoffs=cutoffs)
     sessions, episodes = reach.sessions_by_depth, reach.episodes_by_depth
     return {
         "sessions": len(reach.sessions),

@@ -5,15 +5,17 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
 
 from episodes.models import App, AuditEntry, Episode
+from episodes.served_to import Asked, read_served
 from memoryadmin.lib import clock
 from tests.episodes.api.client import ApiClient
 from tests.episodes.api.test_episodes import iso
 from tests.episodes.api.test_subjects import BoundClient
 from tests.episodes.recall_log import log_recall, spread
 from tests.episodes.test_reach import make_org
-from tests.factories import make_app, make_episode, make_key
+from tests.factories import ACTOR, make_app, make_episode, make_key
 
 
 @pytest.fixture
@@ -146,3 +148,18 @@ def test_the_number_of_queries_is_fixed(client: ApiClient, app: App, root: Episo
         spread(app, [root], session_id=f"s-{number}")
 
     assert queries() == few
+
+
+def test_everything_is_read_by_the_cutoffs_of_one_moment(
+    app: App, root: Episode, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """One moment, and nobody looks the app up again."""
+    spread(app, [root], session_id="one")
+    asked = Asked(user_id=None, bound_to=None, may_read_all=False, cursor=None, size=10)
+
+    with django_assert_num_queries(7) as captured:
+        found = read_served(app=app, episode_id=root.id, asked=asked, actor=ACTOR)
+
+    assert found is not None
+    assert found[0]["reach"]["sessions"] == 1
+    assert [q["sql"] for q in captured if 'FROM "episodes_app"' in q["sql"]] == []
