@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 import orjson
+from django.conf import settings
 from django.db import transaction
 
 from episodes import audit
@@ -33,11 +34,16 @@ class NothingChangedError(Exception):
 
 @transaction.atomic
 def create_app(*, name: str, actor: Actor) -> App:
-    """Create an app with the default ranking profile and the installation's vector generation.
+    """Create an app with the default ranking profile, the installation's vector generation and its
+    idle time.
 
     Raises IntegrityError for a name that is taken or has another shape than `billing-agent`.
     """
-    app = App.objects.create(name=name, generation=current_generation())
+    app = App.objects.create(
+        name=name,
+        generation=current_generation(),
+        idle_seconds=settings.IDLE_CLOSE_SECONDS,
+    )
     profile = RankingProfile.objects.create(app=app, version=1, created_by=actor.name)
     app.profile = profile
     app.save(update_fields=["profile"])

@@ -17,8 +17,6 @@ from episodes.ranking import Generation
 from episodes.tokens import fts_terms, identifier_tokens
 from episodes.wire import QueryVector
 
-QUERY_LENGTH = 8000
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -36,7 +34,7 @@ class Query:
 
 def read_query(text: str, *, user_id: str, generation: Generation | None) -> Query:
     """Make a query storable before anything is made of it, just as goals were."""
-    masked = Storable(user_id).text(text, limit=QUERY_LENGTH)
+    masked = Storable(user_id).text(text, limit=settings.QUERY_MAX_CHARACTERS)
     vector, degraded = _embed(masked, generation)
     return Query(masked, fts_terms(masked), identifier_tokens(masked), vector, degraded)
 

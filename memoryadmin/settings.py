@@ -213,10 +213,9 @@ SPECTACULAR_SETTINGS = {
 # --- Limits of the API (api.md, "Common rules") ---------------------------------------------------
 
 SESSION_MAX_BYTES = 5 * 1024 * 1024
-SESSION_MAX_EVENTS = 10_000
 BATCH_MAX_BYTES = 20 * 1024 * 1024
 BATCH_MAX_ITEMS = 100
-QUERY_MAX_CHARACTERS = 8_000
+QUERY_MAX_CHARACTERS = 8_000  # and of a goal, which is what queries look for
 IDEMPOTENCY_SECONDS = 24 * 3600
 DATA_UPLOAD_MAX_MEMORY_SIZE = BATCH_MAX_BYTES + 64 * 1024
 IDLE_CLOSE_SECONDS = env.whole("MEMORYADMIN_IDLE_CLOSE_SECONDS", 3600, least=1, most=30 * 86_400)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from django.conf import settings
+
 from episodes.ingest.arguments import Arguments
 from episodes.ingest.canonical import content_hash, procedure_key
 from episodes.ingest.goal import as_goal
@@ -21,7 +23,7 @@ from episodes.tokens import identifier_tokens
 
 # It was kept out of recall where it comes from: here, too, until a person has looked.
 BLOCKED_ELSEWHERE = "blocked_elsewhere"
-GOAL_LENGTH = 8000  # as long as a query may be
+GOAL_LENGTH = settings.QUERY_MAX_CHARACTERS
 RESOLUTION_LENGTH = 4000
 LESSON_LENGTH = 1000
 SUMMARY_LENGTH = 500

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from episodes.applications import (
     CONSTANTS,
@@ -12,6 +13,7 @@ from episodes.applications import (
     SettingsChangedError,
     change_profile,
     change_whitelist,
+    create_app,
     whitelist_state,
 )
 from episodes.ingest.exceptions import InvalidWhitelistError
@@ -33,6 +35,16 @@ def constants(app: App, **changed: float | int | None) -> dict[str, Any]:
 def recorded(verb: str) -> dict[str, Any]:
     entry = AuditEntry.objects.get(verb=verb)
     return AuditPayload.objects.get(entry_id=entry.id).payload
+
+
+def test_a_new_app_takes_the_installations_idle_time() -> None:
+    before = make_app()
+
+    with override_settings(IDLE_CLOSE_SECONDS=90):
+        app = create_app(name="quick-agent", actor=ACTOR)
+
+    before.refresh_from_db()
+    assert (app.idle_seconds, before.idle_seconds) == (90, 3600)
 
 
 def test_a_changed_whitelist_decides_about_the_next_session() -> None:

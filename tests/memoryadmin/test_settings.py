@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from memoryadmin import keyfile
@@ -163,3 +165,27 @@ def test_the_owners_own_options_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
             "prepare_threshold": 0,
         },
     }
+
+
+def test_every_setting_of_ours_is_read_by_somebody() -> None:
+    """One that is documented and read by nobody changes nothing, and says so to nobody."""
+    of_libraries = re.compile(
+        "CELERY_.*|REST_FRAMEWORK|SPECTACULAR_SETTINGS|CONTENT_SECURITY_POLICY"
+    )
+    text = (ROOT / "memoryadmin" / "settings.py").read_text()
+    names = re.findall(r"^([A-Z][A-Z0-9_]+)\b(?::[^=\n]+)? = ", text, re.MULTILINE)
+    ours = [n for n in names if not hasattr(global_settings, n) and not of_libraries.fullmatch(n)]
+    program = "".join(
+        path.read_text()
+        for folder in ("memoryadmin", "episodes", "curation")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "settings.py"
+    )
+    unread = [
+        name
+        for name in ours
+        if not re.search(rf"settings\.{name}\b|[\"']{name}[\"']", program)
+        and len(re.findall(rf"\b{name}\b", text)) == 1
+    ]
+    assert len(ours) > 30
+    assert unread == ["ROOT_URLCONF"]  # Django's own, which has no default
