@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import orjson
 
 DEEPEST = 64
+LARGEST = 2**63 - 1
 
 
 class UnparsableError(Exception):
@@ -32,6 +33,14 @@ def decode(written: bytes) -> object:
     if written.count(b"[") + written.count(b"{") > DEEPEST and _is_too_deep(decoded):
         raise UnparsableError("too_deep", f"Nested deeper than {DEEPEST} levels.")
     return decoded
+
+
+def holds_big_number(value: object) -> bool:
+    """Whether a number in it is beyond LARGEST either way: a float so big is whole, PostgreSQL hands
+    it back as an integer of up to 309 digits, and few programs read that."""
+    if isinstance(value, int | float):
+        return abs(value) > LARGEST
+    return any(map(holds_big_number, _members(value)))
 
 
 def _is_too_deep(decoded: object) -> bool:

@@ -15,11 +15,12 @@ import orjson
 from episodes.enums import LessonSource, Outcome, OutcomeSource, State
 from episodes.export.pages import Item
 from episodes.ingest.carried import ATTRIBUTIONS
+from episodes.json_output import encode
 from episodes.models import Feedback, OutcomeEntry
 
 
 def write_line(item: Item) -> bytes:
-    return orjson.dumps(line_of(item), option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)
+    return encode(line_of(item), option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)
 
 
 def line_of(item: Item) -> dict[str, Any]:

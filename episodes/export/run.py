@@ -7,6 +7,7 @@ read afterwards.
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Iterator
 from typing import Self
@@ -29,6 +30,9 @@ from memoryadmin.lib.cursors import Cursor
 # looks, each of them, by how their verbs end (models/audit.py)
 BEGUN, ENDED, CUT = "episodes.exported", "export_end.counted", "export_cut.counted"
 
+Page = tuple[bytes, Cursor | None, int]  # lines, the place of the last one, how many
+_log = logging.getLogger(__name__)
+
 
 class Export(Iterator[bytes]):
     """The lines, some at a time. Whoever stops reading calls `close`; a program that is killed
@@ -41,6 +45,7 @@ class Export(Iterator[bytes]):
         self.count = 0
         self._app, self._wanted, self._actor, self._place = app, wanted, actor, place
         self._cursor = cursor
+        self._first: list[Page] = []
         self._is_over = False
         try:
             self._record(BEGUN, wanted.as_json() | ({"resumed": True} if cursor else {}))
@@ -54,17 +59,29 @@ class Export(Iterator[bytes]):
     def __next__(self) -> bytes:
         if self._is_over:
             raise StopIteration
-        try:
-            items = read_items(app_id=self._app.pk, wanted=self._wanted, cursor=self._cursor)
-        except BaseException:
-            self.close()
-            raise
-        if not items:
+        lines, cursor, count = self._first.pop() if self._first else self._page()
+        if not count:
             self._end(ENDED)
             raise StopIteration
-        self._cursor = items[-1].cursor
-        self.count += len(items)
-        return b"".join(map(write_line, items))
+        self._cursor = cursor
+        self.count += count
+        return lines
+
+    def read_ahead(self) -> None:
+        """Read the first page now, while whoever asked can still be told that it cannot be read."""
+        self._first.append(self._page())
+
+    def _page(self) -> Page:
+        """What cannot be read or written cuts it: it is recorded, logged, and goes on to the server,
+        which breaks the connection off."""
+        try:
+            items = read_items(app_id=self._app.pk, wanted=self._wanted, cursor=self._cursor)
+            lines = b"".join(map(write_line, items))
+        except BaseException as error:
+            _log.error("export %s is cut by %s", self.id, type(error).__qualname__)
+            self.close()
+            raise
+        return lines, items[-1].cursor if items else self._cursor, len(items)
 
     def close(self) -> None:
         """Let it end where it is; after its end nothing happens."""

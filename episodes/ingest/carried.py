@@ -20,6 +20,7 @@ from episodes.ingest.outcomes import (
 )
 from episodes.ingest.own_format import Object
 from episodes.ingest.parsed import Carried, ParsedFeedback, ParsedStatement
+from episodes.json_input import holds_big_number
 
 TOOL: Final = "tool"
 AGENT_CLAIM: Final = "agent_claim"
@@ -71,6 +72,8 @@ def _evidence(value: object, pointer: str) -> Object:
     evidence = own.as_object(value, pointer)
     if len(orjson.dumps(evidence)) > EVIDENCE_BYTES:
         own.refuse(pointer, "too_large", f"at most {EVIDENCE_BYTES} bytes")
+    if holds_big_number(evidence):
+        own.refuse(pointer, "too_large_number", "numbers of at most 63 bits")
     return evidence
 
 

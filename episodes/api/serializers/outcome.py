@@ -10,6 +10,7 @@ from rest_framework import serializers
 from episodes.api.fields import AppNameField, IdField, NumberField, OptionalIdField, TextField
 from episodes.enums import Outcome, OutcomeSource
 from episodes.ingest.outcomes import normalise_outcome
+from episodes.json_input import holds_big_number
 
 STATED_OUTCOMES = [*Outcome.values, "resolved", "failed"]
 EVIDENCE_BYTES = 8 * 1024
@@ -36,6 +37,7 @@ class EvidenceField(serializers.Field[Any, Any, Any, Any]):
         "invalid": "Must be a text or an object.",
         "too_large": f"At most {EVIDENCE_BYTES} bytes.",
         "null_characters_not_allowed": "Null characters are not allowed.",
+        "too_large_number": "Numbers have at most 63 bits.",
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -46,6 +48,8 @@ class EvidenceField(serializers.Field[Any, Any, Any, Any]):
             self.fail("too_large")
         if rb"\u0000" in written and "\0" in _texts(data):
             self.fail("null_characters_not_allowed")
+        if holds_big_number(data):
+            self.fail("too_large_number")
         return {"text": data} if isinstance(data, str) else data
 
 

@@ -51,6 +51,7 @@ class ExportView(ApiView):
             raise Problem(
                 429, "exports_busy", "Enough exports are under way.", retry_after=RETRY_AFTER
             ) from None
+        export.read_ahead()
         packed = accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", ""))
         response = StreamingHttpResponse(
             Gzipped(export) if packed else export, content_type=CONTENT_TYPE

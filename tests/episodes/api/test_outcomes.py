@@ -119,3 +119,21 @@ def test_erased_subject_is_410(client: ApiClient, app: App, episode: Episode) ->
 
     assert client.post("outcomes", BODY).status == 410
     assert OutcomeEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize("number", [1e21, -1e21, 1e308, 2**63, -(2**63), 2**64 - 1])
+def test_a_number_that_no_reader_gets_back_is_refused(
+    client: ApiClient, episode: Episode, number: float
+) -> None:
+    """PostgreSQL makes an integer of it that is beyond what JSON is written with."""
+    answer = client.post("outcomes", BODY | {"evidence": {"of": [{"n": number}]}})
+
+    assert (answer.status, answer.errors) == (422, [("/evidence", "too_large_number")])
+    assert OutcomeEntry.objects.count() == 0
+
+
+def test_every_other_number_comes_back(client: ApiClient, episode: Episode) -> None:
+    evidence = {"n": [2**63 - 1, 1 - 2**63, 1e15, 0.1, 5e-324, -0.0, True]}
+
+    assert client.post("outcomes", BODY | {"evidence": evidence}).status == 201
+    assert OutcomeEntry.objects.get().evidence == evidence

@@ -17,16 +17,16 @@ from pytest_django import DjangoAssertNumQueries
 
 from episodes.enums import BlockKind, KeyScope
 from episodes.erasure.request import request_erasure
-from episodes.export import pages
+from episodes.export import pages, run
 from episodes.export.places import PLACES
 from episodes.export.run import Gzipped, begin_export
 from episodes.export.wanted import Wanted
 from episodes.keys.subject_tokens import sign_subject, signing_secret
-from episodes.lifecycle import block_episode
+from episodes.lifecycle import Statement, block_episode, state_outcome
 from episodes.models import App, AuditEntry, AuditPayload
 from memoryadmin.lib import clock
 from tests.conftest import test_dsn as suite_dsn
-from tests.episodes.export.lines import export, export_of
+from tests.episodes.export.lines import export, export_of, take_in
 from tests.episodes.sharing import share
 from tests.factories import ACTOR, GOAL, make_app, make_episode, make_key, make_tombstone, write
 
@@ -420,3 +420,53 @@ def test_there_are_so_many_places_and_no_more(app: App, key: str) -> None:
             [0x6578706F, PLACES - 1],
         ).fetchone()
     assert taken == (True,)
+
+
+def test_a_big_number_that_was_stored_is_written_as_a_text(app: App, key: str) -> None:
+    """Taken before such numbers were refused; as a text it comes in again."""
+    big = Statement(outcome="failure", source="tool", evidence={"n": [1e21, 7]})
+    state_outcome(episode=make_episode(app), statement=big, actor=ACTOR)
+
+    [line] = export(key).lines
+
+    assert line["session"]["outcomes"][-1]["evidence"] == {"n": ["1" + "0" * 21, 7]}
+    assert [result["status"] for result in take_in(make_app(), [line])] == ["created"]
+
+
+@pytest.mark.parametrize("accepted", ["", "gzip"])
+def test_a_first_page_that_cannot_be_written_is_no_answer(
+    app: App, key: str, monkeypatch: pytest.MonkeyPatch, accepted: str
+) -> None:
+    make_episode(app)
+    monkeypatch.setattr(run, "write_line", _break)
+
+    answer = Client(raise_request_exception=False).get(
+        "/api/v1/export", headers={"Authorization": f"Bearer {key}", "Accept-Encoding": accepted}
+    )
+
+    assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
+    assert told(app) == [
+        ("episodes.exported", {}, None),
+        ("export_cut.counted", {"count": 0}, None),
+    ]
+
+
+def test_a_later_page_that_cannot_be_written_cuts_it_and_raises(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        make_episode(app, session_id=f"s-{number}")
+    monkeypatch.setattr(pages, "MOST", 1)
+    under_way = begin(app)
+    next(under_way)
+    monkeypatch.setattr(run, "write_line", _break)
+
+    with pytest.raises(ZeroDivisionError):
+        next(under_way)
+    under_way.close()
+
+    assert told(app)[1:] == [("export_cut.counted", {"count": 1}, None)]
+
+
+def _break(item: pages.Item) -> bytes:
+    raise ZeroDivisionError
