@@ -11,6 +11,7 @@ from episodes.embedding.base import EmbeddingError
 from episodes.embedding.generations import embedder_for
 from episodes.embedding.local import LocalEmbedder
 from episodes.embedding.text import embedding_text
+from episodes.ingest.evidence import GOAL_LENGTH
 from episodes.ingest.storable import Storable
 from episodes.masking.recognisers import load_recognisers
 from episodes.ranking import Generation
@@ -34,7 +35,7 @@ class Query:
 
 def read_query(text: str, *, user_id: str, generation: Generation | None) -> Query:
     """Make a query storable before anything is made of it, just as goals were."""
-    masked = Storable(user_id).text(text, limit=settings.QUERY_MAX_CHARACTERS)
+    masked = Storable(user_id).text(text, limit=GOAL_LENGTH)
     vector, degraded = _embed(masked, generation)
     return Query(masked, fts_terms(masked), identifier_tokens(masked), vector, degraded)
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from django.conf import settings
-
 from episodes.ingest.arguments import Arguments
 from episodes.ingest.canonical import content_hash, procedure_key
 from episodes.ingest.goal import as_goal
@@ -23,7 +21,7 @@ from episodes.tokens import identifier_tokens
 
 # It was kept out of recall where it comes from: here, too, until a person has looked.
 BLOCKED_ELSEWHERE = "blocked_elsewhere"
-GOAL_LENGTH = settings.QUERY_MAX_CHARACTERS
+GOAL_LENGTH = 8_000  # and of a query, which looks for goals
 RESOLUTION_LENGTH = 4000
 LESSON_LENGTH = 1000
 SUMMARY_LENGTH = 500

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from rest_framework import serializers
 
 from episodes.api.fields import (
@@ -31,6 +30,7 @@ from episodes.enums import (
     Scope,
     ToolsetRelation,
 )
+from episodes.ingest.evidence import GOAL_LENGTH
 from episodes.ingest.names import NAME_LENGTH
 from episodes.recall import BOTH, Filters, SearchRequest
 
@@ -49,8 +49,8 @@ class QueryField(TextField):
 
     def to_internal_value(self, data: Any) -> str:
         query = super().to_internal_value(data)
-        if len(query) > settings.QUERY_MAX_CHARACTERS:
-            detail = f"At most {settings.QUERY_MAX_CHARACTERS} characters."
+        if len(query) > GOAL_LENGTH:
+            detail = f"At most {GOAL_LENGTH} characters."
             raise Problem(413, "query_too_long", detail, pointer="/query")
         return query
 
