@@ -17,13 +17,11 @@ from curation.alarm_rules import Conspicuous, find_harm, find_retrieval_share
 from curation.models import Alarm, AlarmEnd, Flag, FlagReason, FoundIn
 from curation.poison import Found, flag_episode
 from curation.raising import raise_alarm, record_alarm
-from curation.reviews import REASON_LENGTH, ReasonMissingError
+from curation.saying import kept_words
 from episodes.audit import Actor
 from episodes.embedding.base import EmbeddingError
 from episodes.exceptions import SubjectErasedError
-from episodes.ingest.storable import Storable
 from episodes.models import App, Episode
-from episodes.tombstones import refuse_erased
 from episodes.trust.rules import AlarmRules, TrustRules
 from memoryadmin.lib import clock
 
@@ -91,13 +89,9 @@ def dismiss_alarm(*, alarm: Alarm, reason: str, actor: Actor) -> Alarm:
     """Close the alarm: it was looked at, and the episode is fine.
 
     Only what happens from now on can raise it again. Raises AlreadyClosedError,
-    ReasonMissingError, SubjectErasedError.
+    NothingKeptError, SubjectErasedError.
     """
-    if alarm.user_id is not None:
-        refuse_erased(app_id=alarm.app_id, user_id=alarm.user_id)
-    said = Storable(alarm.user_id).text(reason, limit=REASON_LENGTH)
-    if not said:
-        raise ReasonMissingError
+    said = kept_words(app_id=alarm.app_id, user_id=alarm.user_id, words=reason)
     return _close(alarm, AlarmEnd.DISMISSED, said, actor)
 
 

@@ -23,16 +23,14 @@ from curation.promotion.refusals import (
     AlreadyProposedError,
     NotEligibleError,
 )
-from curation.reviews import ReasonMissingError
+from curation.saying import kept_words
 from episodes import audit
 from episodes.audit import SYSTEM, Actor
 from episodes.exceptions import SubjectErasedError
-from episodes.ingest.storable import Storable
 from episodes.models import App, Episode, EpisodeRevision
 from memoryadmin.lib import clock
 
 SECONDS = 30.0
-REASON_LENGTH = 1_000
 # A group is the one of before if it shares this much of its sessions with it, and is proposed
 # again once it has grown by this much.
 SAME_FROM = 0.5
@@ -109,11 +107,9 @@ def accept_lesson(*, consolidation: Consolidation, actor: Actor) -> Precedent:
 
 @transaction.atomic
 def dismiss_lesson(*, consolidation: Consolidation, reason: str, actor: Actor) -> Consolidation:
-    """Say that it is none. Raises AlreadyDecidedError, ReasonMissingError."""
+    """Say that it is none. Raises AlreadyDecidedError, NothingKeptError."""
     held = _lock(consolidation)
-    said = Storable(None).text(reason, limit=REASON_LENGTH)
-    if not said:
-        raise ReasonMissingError
+    said = kept_words(app_id=held.app_id, user_id=None, words=reason)
     _decide(held, ConsolidationStatus.DISMISSED, actor=actor, reason=said)
     return held
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from curation.reviews import REASON_LENGTH, ReasonMissingError
+from curation.saying import kept_words
 from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.enums import BlockKind
-from episodes.ingest.storable import Storable
 from episodes.models import Block, Episode
-from episodes.tombstones import refuse_erased
 
 # The reason of the block that takes a hold's place.
 KEPT_OUT = "kept_out"
@@ -40,7 +38,7 @@ def is_kept_out(block: Block) -> bool:
 def release_hold(*, block: Block, actor: Actor, reason: str) -> None:
     """Let what was held, or kept out, be recalled from now on unless something else blocks it.
 
-    Raises NotAHoldError, AlreadySettledError, ReasonMissingError, SubjectErasedError.
+    Raises NotAHoldError, AlreadySettledError, NothingKeptError, SubjectErasedError.
     """
     said = _said(block, reason)
     if not lifecycle.lift_block(block=block, actor=actor, reason=said):
@@ -73,9 +71,4 @@ def keep_out(*, block: Block, actor: Actor, reason: str) -> Block:
 def _said(block: Block, reason: str) -> str:
     if not is_hold(block):
         raise NotAHoldError(str(block.id))
-    if block.user_id is not None:
-        refuse_erased(app_id=block.app_id, user_id=block.user_id)
-    said = Storable(block.user_id).text(reason, limit=REASON_LENGTH)
-    if not said:
-        raise ReasonMissingError
-    return said
+    return kept_words(app_id=block.app_id, user_id=block.user_id, words=reason)

@@ -10,6 +10,7 @@ from curation import incident_words as words
 from curation.incident_hooks import URL_LENGTH
 from curation.incidents import TEXT_LENGTH, TITLE_LENGTH
 from curation.models import IncidentState, LinkKind, Severity, SourceKind
+from curation.saying import WORDS_LENGTH
 
 
 def _exact(label: str, *, required: bool = False) -> forms.CharField:
@@ -48,7 +49,7 @@ class NoteForm(forms.Form):
 class StateForm(forms.Form):
     state = forms.ChoiceField(choices=[(one, words.STATES[one].label) for one in IncidentState])
     reason = forms.CharField(
-        label="Reason", max_length=1_000, error_messages={"required": "Say why."}
+        label="Reason", max_length=WORDS_LENGTH, error_messages={"required": "Say why."}
     )
     seen = forms.IntegerField(min_value=0)
 

@@ -25,19 +25,15 @@ from curation.models import (
     Severity,
     SourceKind,
 )
+from curation.saying import demand_words, kept_words, masked_words
 from episodes import audit
 from episodes.audit import Actor
-from episodes.ingest.storable import Storable
 from episodes.models import App, Member
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock
 
 TITLE_LENGTH = 200
 TEXT_LENGTH = 8_000
-
-
-class TextMissingError(ValueError):
-    """A title, a note or a reason says something; so does an incident that starts from nothing."""
 
 
 class IncidentChangedError(Exception):
@@ -74,18 +70,18 @@ def open_incident(
 ) -> Incident:
     """Open an incident from a session, a recall, an episode or a description alone.
 
-    `user_id` tells sessions of one name apart. Raises TextMissingError, UnknownTargetError,
+    `user_id` tells sessions of one name apart. Raises NothingKeptError, UnknownTargetError,
     SeveralSubjectsError, SubjectErasedError.
     """
     source = find_source(app=app, kind=source_kind, source_id=source_id, user_id=user_id)
-    storable = _storable(app, source.user_id)
-    said = storable.text(title, limit=TITLE_LENGTH)
-    described = storable.text(description, limit=TEXT_LENGTH)
-    if not said or (source.kind == SourceKind.DESCRIPTION and not described):
-        raise TextMissingError
+    about = source.user_id
+    said = kept_words(app_id=app.pk, user_id=about, words=title, limit=TITLE_LENGTH)
+    described = masked_words(user_id=about, words=description, limit=TEXT_LENGTH)
+    if source.kind == SourceKind.DESCRIPTION:
+        demand_words(described)
     incident = Incident.objects.create(
         app=app,
-        user_id=source.user_id,
+        user_id=about,
         title=said,
         description=described,
         severity=Severity(severity),
@@ -93,7 +89,6 @@ def open_incident(
         source_id=source.id,
         opened_by=actor.name[:200],
     )
-    about = incident.user_id
     _note_event(incident, EventKind.OPENED, actor=actor, about=about)
     _record(incident, "incident.opened", actor=actor, about=about, after=_state_of(incident))
     return incident
@@ -101,11 +96,9 @@ def open_incident(
 
 @transaction.atomic
 def add_note(*, incident: Incident, text: str, actor: Actor) -> IncidentEvent:
-    """Raises TextMissingError, SubjectErasedError."""
-    said = _storable(incident.app, incident.user_id).text(text, limit=TEXT_LENGTH)
-    if not said:
-        raise TextMissingError
+    """Raises NothingKeptError, SubjectErasedError."""
     about = incident.user_id
+    said = kept_words(app_id=incident.app_id, user_id=about, words=text, limit=TEXT_LENGTH)
     event = _note_event(incident, EventKind.NOTE, actor=actor, about=about, text=said)
     # what was noted stands in one place alone
     _record(incident, "incident.noted", actor=actor, about=about, after={"event": str(event.id)})
@@ -118,11 +111,10 @@ def change_state(
 ) -> Incident:
     """Contain, close or reopen. `seen`: the version that the change is based on.
 
-    Raises IncidentChangedError, SameStateError, TextMissingError, SubjectErasedError.
+    Raises IncidentChangedError, SameStateError, NothingKeptError, SubjectErasedError.
     """
-    said = _storable(incident.app, incident.user_id).text(reason, limit=TEXT_LENGTH)
-    if not said:
-        raise TextMissingError
+    about = incident.user_id
+    said = kept_words(app_id=incident.app_id, user_id=about, words=reason, limit=TEXT_LENGTH)
     locked = Incident.objects.select_for_update(no_key=True).get(
         pk=incident.pk, app_id=incident.app_id
     )
@@ -138,7 +130,7 @@ def change_state(
     locked.closed_by = actor.name[:200] if is_closed else ""
     locked.closed_reason = said if is_closed else ""
     locked.save(update_fields=["state", "version", "closed_at", "closed_by", "closed_reason"])
-    about, moved = locked.user_id, {"from": before, "to": wanted}
+    moved = {"from": before, "to": wanted}
     _note_event(locked, EventKind.STATE, actor=actor, about=about, text=said, detail=moved)
     _record(
         locked,
@@ -307,10 +299,3 @@ def _state_of(incident: Incident) -> dict[str, Any]:
         "source_kind": incident.source_kind,
         "source_id": incident.source_id,
     }
-
-
-def _storable(app: App, user_id: str | None) -> Storable:
-    """Texts about a subject are masked like every other, and refused once it was erased."""
-    if user_id is not None:
-        refuse_erased(app_id=app.pk, user_id=user_id)
-    return Storable(user_id)

@@ -20,23 +20,16 @@ from django.db.models.functions import Greatest
 
 from curation.models import Containment, Extent, Flag, FlagReason, FoundIn
 from curation.promotion.copies import copies_of, tell_of_flagged
+from curation.saying import kept_words
 from episodes import audit, lifecycle
 from episodes.audit import Actor
 from episodes.enums import BlockKind
-from episodes.ingest.storable import Storable
 from episodes.lifecycle import lock_head
 from episodes.models import Block, Episode
 from episodes.reach import Reach, ReachedEpisode, read_reach
-from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock, ids
 
-TEXT_LENGTH = 1_000
-
 Liftable = TypeVar("Liftable", Flag, Containment)
-
-
-class WordsMissingError(ValueError):
-    """A flag says what shows it, a block and a lift say why; masking may leave nothing of it."""
 
 
 class AlreadyLiftedError(Exception):
@@ -139,9 +132,9 @@ def flag_episode(
 ) -> Flag:
     """Flag the episode and take it out of recall. The same flag sent twice is one.
 
-    Raises WordsMissingError, SubjectErasedError, Episode.DoesNotExist.
+    Raises NothingKeptError, SubjectErasedError, Episode.DoesNotExist.
     """
-    said = _storable(episode.app_id, episode.user_id, note)
+    said = kept_words(app_id=episode.app_id, user_id=episode.user_id, words=note)
     found = found or Found()
     head = lock_head(app_id=episode.app_id, episode_id=episode.id)
     told: dict[str, Any] = {
@@ -180,7 +173,7 @@ def flag_episode(
 def lift_flag(*, flag: Flag, reason: str, actor: Actor) -> Flag:
     """Take a flag back; the blocks of others, and of its closures, stay.
 
-    Raises AlreadyLiftedError, WordsMissingError, SubjectErasedError.
+    Raises AlreadyLiftedError, NothingKeptError, SubjectErasedError.
     """
     return _lift(flag, "flag.lifted", reason, actor)
 
@@ -221,10 +214,10 @@ def block_closure(
     """Take what the flagged episode reached out of recall, as one change.
 
     `seen` is the digest of the previewed closure. Raises ReachChangedError when the reach is not
-    that any more, AlreadyLiftedError, NotReachedError, NothingToBlockError, WordsMissingError,
+    that any more, AlreadyLiftedError, NotReachedError, NothingToBlockError, NothingKeptError,
     SubjectErasedError.
     """
-    said = _storable(flag.app_id, flag.user_id, reason)
+    said = kept_words(app_id=flag.app_id, user_id=flag.user_id, words=reason)
     # a flag that is being lifted, or another closure of it, is waited for
     # the app's row stays unlocked: every insert's foreign key asks for it
     waiting = Flag.objects.select_for_update(no_key=True, of=("self",)).select_related("app")
@@ -268,7 +261,7 @@ def block_closure(
 def lift_closure(*, containment: Containment, reason: str, actor: Actor) -> Containment:
     """Let a blocked closure be recalled again, but for what others block.
 
-    Raises AlreadyLiftedError, WordsMissingError, SubjectErasedError.
+    Raises AlreadyLiftedError, NothingKeptError, SubjectErasedError.
     """
     return _lift(containment, "closure.lifted", reason, actor)
 
@@ -290,7 +283,7 @@ def _chosen(closure: Closure, choice: Choice) -> Iterable[UUID]:
 
 def _lift(change: Liftable, verb: str, reason: str, actor: Actor) -> Liftable:
     """The row is closed first and conditionally: of two people who lift, one is told."""
-    said = _storable(change.app_id, change.user_id, reason)
+    said = kept_words(app_id=change.app_id, user_id=change.user_id, words=reason)
     model: type[Liftable] = type(change)
     began = "flagged_at" if isinstance(change, Flag) else "blocked_at"
     standing: models.QuerySet[Liftable] = model._default_manager.filter(
@@ -317,13 +310,3 @@ def _record(change: Flag | Containment, verb: str, reason: str, actor: Actor, **
         reason=reason,
         after=after,
     )
-
-
-def _storable(app_id: int, user_id: str | None, words: str) -> str:
-    """Words about a subject are masked before they are kept, and none are kept about an erased one."""
-    if user_id is not None:
-        refuse_erased(app_id=app_id, user_id=user_id)
-    said = Storable(user_id).text(words, limit=TEXT_LENGTH)
-    if not said:
-        raise WordsMissingError
-    return said

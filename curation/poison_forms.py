@@ -9,9 +9,10 @@ from django import forms
 
 from curation.models import Extent, FlagReason
 from curation.paging import PAGE
-from curation.poison import TEXT_LENGTH, Choice
+from curation.poison import Choice
 from curation.poison_words import REASONS
 from curation.reading.flags import FlagState
+from curation.saying import WORDS_LENGTH
 from episodes.reach import MAX_DEPTH
 
 
@@ -23,7 +24,7 @@ class FlagForm(forms.Form):
     )
     note = forms.CharField(
         label="What shows it",
-        max_length=TEXT_LENGTH,
+        max_length=WORDS_LENGTH,
         error_messages={"required": "Say in a few words what shows it."},
     )
 
@@ -31,7 +32,7 @@ class FlagForm(forms.Form):
 class LiftForm(forms.Form):
     reason = forms.CharField(
         label="Why is it lifted?",
-        max_length=TEXT_LENGTH,
+        max_length=WORDS_LENGTH,
         error_messages={"required": "Say in a few words why."},
     )
 
@@ -59,7 +60,7 @@ class ClosureForm(forms.Form):
     episode = _Ticked(required=False)
     reason = forms.CharField(
         label="Why",
-        max_length=TEXT_LENGTH,
+        max_length=WORDS_LENGTH,
         error_messages={"required": "Say in a few words why."},
     )
 

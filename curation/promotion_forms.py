@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 
 from curation.promotion.proposing import LENGTHS
-from curation.promotion.recording import REASON_LENGTH
+from curation.saying import WORDS_LENGTH
 from episodes.ingest.evidence import SUMMARY_LENGTH
 
 TEXT, LEFT_OUT = "text:", "left_out"
@@ -46,8 +46,8 @@ class DraftForm(_SeenForm):
 
 
 class ApprovalForm(_SeenForm):
-    override = forms.CharField(max_length=REASON_LENGTH, required=False)
-    accepted_because = forms.CharField(max_length=REASON_LENGTH, required=False)
+    override = forms.CharField(max_length=WORDS_LENGTH, required=False)
+    accepted_because = forms.CharField(max_length=WORDS_LENGTH, required=False)
 
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)
@@ -56,7 +56,7 @@ class ApprovalForm(_SeenForm):
 
 class EndForm(_SeenForm):
     reason = forms.CharField(
-        max_length=REASON_LENGTH, error_messages={"required": "Say in a few words why."}
+        max_length=WORDS_LENGTH, error_messages={"required": "Say in a few words why."}
     )
 
 
@@ -74,5 +74,5 @@ class OfferForm(_SeenForm):
 
 class LessonForm(forms.Form):
     reason = forms.CharField(
-        max_length=REASON_LENGTH, error_messages={"required": "Say in a few words why."}
+        max_length=WORDS_LENGTH, error_messages={"required": "Say in a few words why."}
     )

@@ -6,7 +6,8 @@ from django import forms
 
 from curation import words
 from curation.queue import Place, Why
-from curation.reviews import REASON_LENGTH, BadSeenError, Seen
+from curation.reviews import BadSeenError, Seen
+from curation.saying import WORDS_LENGTH
 from episodes.enums import Outcome
 from memoryadmin.lib.cursors import BadCursorError
 
@@ -42,7 +43,7 @@ class _OnwardForm(forms.Form):
 class _JudgingForm(_OnwardForm):
     seen = forms.CharField(max_length=40)
     reason = forms.CharField(
-        max_length=REASON_LENGTH,
+        max_length=WORDS_LENGTH,
         error_messages={"required": "Say in a few words what shows it."},
     )
 
@@ -67,7 +68,7 @@ class AcceptanceForm(_JudgingForm):
 
 class UndoForm(_OnwardForm):
     entry = forms.UUIDField()
-    reason = forms.CharField(required=False, max_length=REASON_LENGTH)
+    reason = forms.CharField(required=False, max_length=WORDS_LENGTH)
 
 
 def asked_why(text: str) -> Why | None:

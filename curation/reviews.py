@@ -15,17 +15,16 @@ from typing import Self
 from django.db import transaction
 from django.db.models import QuerySet
 
+from curation.saying import kept_words, masked_words
 from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import Outcome, OutcomeSource, Rating, State
-from episodes.ingest.storable import Storable
 from episodes.lifecycle import Statement, lock_head
 from episodes.models import Episode, Feedback, OutcomeEntry
 from episodes.tombstones import refuse_erased
 from memoryadmin.lib import clock
 
-REASON_LENGTH = 1_000
 # How long, and how many of one's own decisions, can be taken back without stating anew.
 UNDO_WITHIN = timedelta(hours=1)
 UNDO_DEPTH = 20
@@ -42,10 +41,6 @@ class BadSeenError(ValueError):
 
 class NotCompletedError(Exception):
     """The episode is still open; it has no end yet to judge."""
-
-
-class ReasonMissingError(ValueError):
-    """A decision says why."""
 
 
 class NothingProposedError(Exception):
@@ -114,7 +109,7 @@ def correct_outcome(
     argument.
 
     The same decision sent twice is one. Raises ChangedMeanwhileError, NotCompletedError,
-    ReasonMissingError, SubjectErasedError, Episode.DoesNotExist.
+    NothingKeptError, SubjectErasedError, Episode.DoesNotExist.
     """
     source = OutcomeSource.RESOLUTION if settles else OutcomeSource.REVIEWER
     return _decide(episode, outcome, source, reason=reason, seen=seen, actor=actor, evidence={})
@@ -163,7 +158,7 @@ def undo_decision(*, entry: OutcomeEntry, actor: Actor, reason: str = "") -> Out
     if entry.id not in {one.id for one in last}:
         raise TooLateToUndoError(str(entry.id))
     return lifecycle.retract_outcome(
-        entry=entry, actor=actor, reason=_storable(entry.user_id, reason)
+        entry=entry, actor=actor, reason=masked_words(user_id=entry.user_id, words=reason)
     )
 
 
@@ -188,11 +183,7 @@ def _decide(
     actor: Actor,
     evidence: dict[str, str],
 ) -> OutcomeEntry:
-    if episode.user_id is not None:
-        refuse_erased(app_id=episode.app_id, user_id=episode.user_id)
-    said = _storable(episode.user_id, reason)
-    if not said:
-        raise ReasonMissingError
+    said = kept_words(app_id=episode.app_id, user_id=episode.user_id, words=reason)
     # held until the statement is committed: nobody slips in between the look and the word
     head = lock_head(app_id=episode.app_id, episode_id=episode.id)
     if head.state != State.COMPLETED:
@@ -231,8 +222,3 @@ def _repeats(
         reason,
         actor.name[:200],
     )
-
-
-def _storable(user_id: str | None, reason: str) -> str:
-    """A reason is free text about a subject: masked before it is kept, like every other."""
-    return Storable(user_id).text(reason, limit=REASON_LENGTH)

@@ -9,13 +9,13 @@ from typing import Any
 from django import forms
 
 from curation.models import FlagReason
-from curation.reviews import REASON_LENGTH
+from curation.saying import WORDS_LENGTH
 from episodes.trust.rules import BOUNDS, TrustRules
 
 
 class SettlingForm(forms.Form):
     reason = forms.CharField(
-        max_length=REASON_LENGTH,
+        max_length=WORDS_LENGTH,
         error_messages={"required": "Say in a few words what you saw."},
     )
     place = forms.ChoiceField(choices=[("episode", ""), ("queue", "")], required=False)

@@ -29,7 +29,7 @@ from curation.promotion.refusals import (
 from curation.promotion.scan import scan_precedent
 from curation.promotion.source import demand_eligible
 from curation.promotion.support import count_support
-from curation.reviews import ReasonMissingError
+from curation.saying import demand_words
 from episodes.audit import Actor
 from episodes.enums import ActorKind, LessonSource, RecallState
 from episodes.lifecycle import Statement, lock_head
@@ -54,7 +54,7 @@ def approve_precedent(
     `seen`: the version that was read. `override`: why although fewer than k subjects did the same.
     `accepted`: the keys of the leak scan's findings that may stay, and why. The same approval sent
     twice is one. Raises AlreadyDecidedError, ProposalChangedError, SamePersonError,
-    SourceChangedError, TooFewSubjectsError, LeaksRemainError, ReasonMissingError,
+    SourceChangedError, TooFewSubjectsError, LeaksRemainError, NothingKeptError,
     NothingToPublishError, ReadsLikeInstructionError, SubjectErasedError.
     """
     if precedent.user_id is not None:
@@ -105,13 +105,11 @@ def approve_precedent(
 def refuse_precedent(*, precedent: Precedent, actor: Actor, seen: int, reason: str) -> Precedent:
     """Say no to a proposal or an offer; whoever made it may take it back in the same way.
 
-    Raises AlreadyDecidedError, ProposalChangedError, ReasonMissingError.
+    Raises AlreadyDecidedError, ProposalChangedError, NothingKeptError.
     """
     held = lock_precedent(app_id=precedent.app_id, precedent_id=precedent.id)
     demand_open(held, seen=seen)
-    said = storable_reason(held, reason)
-    if not said:
-        raise ReasonMissingError
+    said = demand_words(storable_reason(held, reason))
     return end_precedent(held, status=PrecedentStatus.REFUSED, actor=actor, reason=said)
 
 
@@ -161,15 +159,13 @@ def _demand_recallable(*, app_id: int, episode_id: UUID) -> None:
 
 
 def _accept_findings(held: Precedent, accepted: Collection[str], because: str) -> None:
-    """Raise LeaksRemainError unless every finding is named, and ReasonMissingError without a why."""
+    """Raise LeaksRemainError unless every finding is named, and NothingKeptError without a why."""
     findings = scan_precedent(held)
     remaining: list[Finding] = [one for one in findings if one.key not in accepted]
     if remaining:
         raise LeaksRemainError(remaining)
-    if findings and not because:
-        raise ReasonMissingError
     held.accepted = [asdict(one) for one in findings]
-    held.accepted_because = because if findings else ""
+    held.accepted_because = demand_words(because) if findings else ""
 
 
 def _end_predecessor(held: Precedent, supersedes: UUID, *, actor: Actor) -> None:

@@ -10,7 +10,7 @@ from curation.models import AlarmKind, Precedent, PrecedentStatus
 from curation.promotion.copies import tell_takers
 from curation.promotion.recording import lock_precedent, note_source, record_act, storable_reason
 from curation.promotion.refusals import NotPublishedError, ProposalChangedError
-from curation.reviews import ReasonMissingError
+from curation.saying import demand_words
 from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.models import Episode
@@ -21,16 +21,14 @@ from memoryadmin.lib import clock
 def withdraw_precedent(*, precedent: Precedent, actor: Actor, seen: int, reason: str) -> Precedent:
     """Take what is published back. One person is enough to stop something.
 
-    Raises NotPublishedError, ProposalChangedError, ReasonMissingError.
+    Raises NotPublishedError, ProposalChangedError, NothingKeptError.
     """
     held = lock_precedent(app_id=precedent.app_id, precedent_id=precedent.id)
     if held.status != PrecedentStatus.APPROVED:
         raise NotPublishedError(held.status)
     if held.version != seen:
         raise ProposalChangedError(str(held.version))
-    said = storable_reason(held, reason)
-    if not said:
-        raise ReasonMissingError
+    said = demand_words(storable_reason(held, reason))
     return end_precedent(held, status=PrecedentStatus.WITHDRAWN, actor=actor, reason=said)
 
 

@@ -7,11 +7,9 @@ from uuid import UUID
 
 from curation.models import Precedent, PrecedentStatus
 from curation.promotion.refusals import AlreadyDecidedError, ProposalChangedError
+from curation.saying import masked_words
 from episodes import audit, lifecycle
 from episodes.audit import Actor
-from episodes.ingest.storable import Storable
-
-REASON_LENGTH = 1_000
 
 
 def lock_precedent(*, app_id: int, precedent_id: UUID) -> Precedent:
@@ -67,5 +65,6 @@ def record_act(
 
 
 def storable_reason(precedent: Precedent, reason: str) -> str:
-    """A reason is free text about a subject: masked before it is kept, like every other."""
-    return Storable(precedent.user_id).text(reason, limit=REASON_LENGTH)
+    """Mask it. Nobody is refused whose subject was erased: what is published can always be taken
+    back, and approving asks by itself."""
+    return masked_words(user_id=precedent.user_id, words=reason)

@@ -13,17 +13,16 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
 from curation.models import Flag
 from curation.page import render_page
-from curation.poison import AlreadyLiftedError, WordsMissingError, flag_episode, lift_flag
+from curation.poison import AlreadyLiftedError, flag_episode, lift_flag
 from curation.poison_forms import FlagForm, LiftForm, asked_state
 from curation.poison_words import REASONS
 from curation.reading.flag import find_flag
 from curation.reading.flags import FlagState, flags_of, goals_of, list_flags
 from curation.reading.found import find_place
+from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.episodes import asked_cursor
 from episodes.exceptions import SubjectErasedError
 from episodes.models import Episode
-
-NOTHING_KEPT = "Nothing of this can be kept. Say it in other words."
 
 
 @require_safe
@@ -61,7 +60,7 @@ def raise_flag(request: ConsoleRequest, episode_id: UUID) -> HttpResponse:
                 found=found,
                 actor=actor_of(request),
             )
-        except WordsMissingError:
+        except NothingKeptError:
             form.add_error("note", NOTHING_KEPT)
         except (Episode.DoesNotExist, SubjectErasedError) as error:
             raise Http404 from error
@@ -93,7 +92,7 @@ def lift(request: ConsoleRequest, flag_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             lift_flag(flag=flag, reason=form.cleaned_data["reason"], actor=actor_of(request))
-        except WordsMissingError:
+        except NothingKeptError:
             form.add_error("reason", NOTHING_KEPT)
         except AlreadyLiftedError:
             flag = Flag.objects.select_related("app").get(app=flag.app_id, id=flag.id)

@@ -23,7 +23,6 @@ from curation.incidents import (
     IncidentChangedError,
     NotAMemberError,
     SameStateError,
-    TextMissingError,
     add_note,
     assign_person,
     change_state,
@@ -32,6 +31,7 @@ from curation.incidents import (
     unlink_target,
 )
 from curation.models import Incident, IncidentLink, IncidentPerson, IncidentState
+from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.incidents import found_incident, own_incident, render_incident
 from episodes.exceptions import SubjectErasedError
 
@@ -41,7 +41,7 @@ _REFUSALS: dict[type[Exception], tuple[int, str]] = {
         "Somebody else changed the state meanwhile. This is how it is now; nothing was changed.",
     ),
     SameStateError: (409, "It is in that state already."),
-    TextMissingError: (422, "Nothing would be left of this text once it is masked."),
+    NothingKeptError: (422, NOTHING_KEPT),
     SubjectErasedError: (409, "The subject was erased: nothing new is written about them."),
     NotAMemberError: (422, "There is no such member of this app."),
     AlreadyThereError: (409, "That is there already."),

@@ -16,7 +16,7 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
 from curation.incident_forms import LinkForm, NoteForm, OpenForm, PersonForm, StateForm
 from curation.incident_sources import SeveralSubjectsError, UnknownTargetError
-from curation.incidents import TextMissingError, open_incident
+from curation.incidents import open_incident
 from curation.legal_holds import is_held
 from curation.models import Incident, IncidentState
 from curation.page import render_page
@@ -24,6 +24,7 @@ from curation.privileged import record_incident_read, record_list_read
 from curation.reading import incident_timeline
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incidents import IncidentPage, list_incidents, read_incident
+from curation.saying import NothingKeptError
 from curation.views.episodes import asked_cursor
 from episodes.exceptions import SubjectErasedError
 from episodes.models import Member
@@ -75,7 +76,7 @@ def open_new(request: ConsoleRequest) -> HttpResponse:
         form.add_error("user_id", "Sessions of several subjects have this name. Say whose.")
     except SubjectErasedError:
         form.add_error("source_id", "Its subject was erased: nothing new is written about them.")
-    except TextMissingError:
+    except NothingKeptError:
         form.add_error("description", "What nothing in the store tells of needs a description.")
     else:
         messages.success(request, "The incident is open.")

@@ -17,7 +17,6 @@ from curation.poison import (
     NothingToBlockError,
     NotReachedError,
     ReachChangedError,
-    WordsMissingError,
     block_closure,
     lift_closure,
 )
@@ -31,7 +30,7 @@ from curation.reading.flag import (
     list_sessions,
     read_flag,
 )
-from curation.views.flags import NOTHING_KEPT
+from curation.saying import NOTHING_KEPT, NothingKeptError
 from episodes.exceptions import SubjectErasedError
 from memoryadmin.lib.cursors import BadCursorError
 
@@ -75,7 +74,7 @@ def block(request: ConsoleRequest, flag_id: UUID) -> HttpResponse:
             reason=form.cleaned_data["reason"],
             actor=actor_of(request),
         )
-    except WordsMissingError:
+    except NothingKeptError:
         form.add_error("reason", NOTHING_KEPT)
         return _preview(request, flag_id, form, status=422)
     except (ReachChangedError, AlreadyLiftedError, NothingToBlockError) as happened:
@@ -105,7 +104,7 @@ def lift(request: ConsoleRequest, containment_id: UUID) -> HttpResponse:
                 reason=form.cleaned_data["reason"],
                 actor=actor_of(request),
             )
-        except WordsMissingError:
+        except NothingKeptError:
             form.add_error("reason", NOTHING_KEPT)
         except AlreadyLiftedError:
             containment, status = found.get(), 409

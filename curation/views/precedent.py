@@ -38,7 +38,7 @@ from curation.promotion_forms import ApprovalForm, DraftForm, EndForm, OfferForm
 from curation.promotion_words import CHANGES, SAME_PERSON, UNPUBLISHABLE
 from curation.reading.history import list_acts
 from curation.reading.precedent import PrecedentPage, read_precedent
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from curation.views.promotion import around
 from curation.words import reason_text
 from episodes.exceptions import SubjectErasedError
@@ -194,7 +194,7 @@ def _refusal(error: Exception) -> str:
             )
         case LeaksRemainError():
             return "The leak scan still finds something. Take it out, or accept each finding."
-        case ReasonMissingError():
+        case NothingKeptError():
             return "Say why, in words that can be kept."
         case NothingToPublishError():
             return UNPUBLISHABLE[str(error)]
@@ -210,7 +210,7 @@ _REFUSALS = (
     SamePersonError,
     TooFewSubjectsError,
     LeaksRemainError,
-    ReasonMissingError,
+    NothingKeptError,
     NothingToPublishError,
     ReadsLikeInstructionError,
     AlreadyOfferedError,

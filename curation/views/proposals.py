@@ -24,7 +24,7 @@ from curation.promotion.support import count_support
 from curation.promotion_forms import LessonForm, ProposalForm
 from curation.promotion_words import INELIGIBLE
 from curation.reading.lesson import read_lesson
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from curation.views.promotion import around
 from episodes.enums import Outcome
 from episodes.exceptions import SubjectErasedError
@@ -98,7 +98,7 @@ def dismiss(request: ConsoleRequest, lesson_id: UUID) -> HttpResponse:
         )
     except AlreadyDecidedError:
         return _lesson(request, lesson_id, why="Somebody has decided about it.", status=409)
-    except ReasonMissingError:
+    except NothingKeptError:
         why = "Say why, in words that can be kept."
         return _lesson(request, lesson_id, form=form, why=why, status=422)
     messages.success(request, "Dismissed. It comes back only if its group grows notably.")

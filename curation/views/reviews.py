@@ -24,12 +24,12 @@ from curation.reviews import (
     NothingProposedError,
     NotOwnDecisionError,
     OtherSessionError,
-    ReasonMissingError,
     TooLateToUndoError,
     accept_feedback,
     correct_outcome,
     undo_decision,
 )
+from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.queue import FRAGMENT, TEMPLATE, Asked, around, asked_of, read_desk_of
 from episodes.exceptions import AlreadyRetractedError, SubjectErasedError
 from episodes.models import Episode, Feedback, OutcomeEntry
@@ -110,8 +110,8 @@ def _judge(
         return _again(request, episode_id, form, status=422)
     try:
         act(episode)
-    except ReasonMissingError:
-        form.add_error("reason", "Nothing of this can be kept. Say it in other words.")
+    except NothingKeptError:
+        form.add_error("reason", NOTHING_KEPT)
         return _again(request, episode_id, form, status=422)
     except ChangedMeanwhileError as happened:
         return _again(request, episode_id, form, status=409, happened=happened)

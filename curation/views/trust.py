@@ -14,10 +14,9 @@ from curation import alarms, holds
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.models import Alarm, FlagReason
 from curation.page import render_page
-from curation.poison import WordsMissingError
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.trust import read_trust
-from curation.reviews import ReasonMissingError
+from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.trust_forms import FlagForm, SettlingForm
 from episodes.exceptions import SubjectErasedError
 from episodes.models import Block, Episode
@@ -125,8 +124,8 @@ def _settle(
         return _ask_again(request, episode_id, form, label)
     try:
         messages.success(request, act(form))
-    except (ReasonMissingError, WordsMissingError):
-        form.add_error("reason", "Nothing of this can be kept. Say it in other words.")
+    except NothingKeptError:
+        form.add_error("reason", NOTHING_KEPT)
         return _ask_again(request, episode_id, form, label)
     except (holds.AlreadySettledError, holds.NotAHoldError, alarms.AlreadyClosedError):
         messages.warning(request, "Somebody has settled that before you. Nothing was changed.")

@@ -21,7 +21,7 @@ from curation.alarms import (
 from curation.exact import chance_of_at_least
 from curation.models import Alarm, AlarmKind, Flag, FlagReason
 from curation.queue import Why, read_queue
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from episodes.embedding.base import EmbeddingTimeoutError
 from episodes.feedback import record_feedback
 from episodes.models import App, AuditEntry, Episode, Member
@@ -293,7 +293,7 @@ def test_it_is_closed_once(app: App, alarmed: Alarm) -> None:
 
 
 def test_a_reason_is_demanded(alarmed: Alarm) -> None:
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         dismiss_alarm(alarm=alarmed, reason="  ", actor=ACTOR)
 
 

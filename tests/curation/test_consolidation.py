@@ -17,7 +17,7 @@ from curation.models import Consolidation, ConsolidationSource, Precedent
 from curation.promotion import approve_precedent
 from curation.promotion.refusals import AlreadyDecidedError, NotEligibleError
 from curation.promotion.scan import scan_precedent
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from curation.tasks import consolidate as consolidate_task
 from episodes import lifecycle
 from episodes.audit import SYSTEM
@@ -190,7 +190,7 @@ def test_a_source_whose_subject_was_erased_stands_for_nothing(app: App) -> None:
 def test_what_was_dismissed_comes_back_when_the_group_has_grown_notably(app: App) -> None:
     make_reviewed(app, 4)
     consolidate()
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         dismiss_lesson(consolidation=waiting(app), reason=" ", actor=ANNA)
     dismiss_lesson(consolidation=waiting(app), reason="Says nothing new.", actor=ANNA)
 

@@ -12,7 +12,7 @@ from curation.holds import (
     release_hold,
 )
 from curation.queue import Why, read_queue
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.exceptions import SubjectErasedError
 from episodes.models import App, AuditEntry, AuditPayload, Block, Episode, Member
@@ -107,7 +107,7 @@ def test_two_people_settle_it_once(app: App, act: object) -> None:
 @pytest.mark.parametrize("act", [release_hold, keep_out])
 def test_a_reason_is_demanded_and_an_erased_subject_left_alone(app: App, act: object) -> None:
     _, block = held_episode(app)
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         act(block=block, reason=" ", actor=ACTOR)  # type: ignore[operator]
     make_tombstone(app, "user-1")
 

@@ -15,7 +15,6 @@ from curation.incidents import (
     IncidentChangedError,
     NotAMemberError,
     SameStateError,
-    TextMissingError,
     add_note,
     assign_person,
     change_state,
@@ -26,6 +25,7 @@ from curation.incidents import (
     unlink_target,
 )
 from curation.models import Incident, IncidentEvent, IncidentLink, IncidentPerson
+from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.exceptions import SubjectErasedError
 from episodes.models import App, AuditEntry, AuditPayload
@@ -103,7 +103,7 @@ def test_what_the_app_does_not_know_starts_nothing(app: App, kind: str) -> None:
 
 @pytest.mark.parametrize(("title", "description"), [(" ", "said"), ("said", " ")])
 def test_an_incident_says_something(app: App, title: str, description: str) -> None:
-    with pytest.raises(TextMissingError):
+    with pytest.raises(NothingKeptError):
         make_incident(app, title=title, description=description)
 
 
@@ -169,7 +169,7 @@ def test_closing_and_reopening(app: App) -> None:
 def test_a_change_needs_a_reason_and_another_state(app: App) -> None:
     incident = make_incident(app)
 
-    with pytest.raises(TextMissingError):
+    with pytest.raises(NothingKeptError):
         change_state(incident=incident, state="closed", reason=" ", seen=0, actor=ACTOR)
     with pytest.raises(SameStateError):
         change_state(incident=incident, state="open", reason="x", seen=0, actor=ACTOR)

@@ -14,13 +14,13 @@ from curation.poison import (
     NothingToBlockError,
     NotReachedError,
     ReachChangedError,
-    WordsMissingError,
     block_closure,
     flag_episode,
     lift_closure,
     lift_flag,
     read_closure,
 )
+from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.exceptions import SubjectErasedError
 from episodes.models import App, AuditEntry, AuditPayload, Block, Episode
@@ -117,10 +117,10 @@ def test_a_flag_is_lifted_once(root: Episode) -> None:
 
 def test_words_are_needed_and_masked(root: Episode) -> None:
     for note in ("", "   ", "\u200b"):
-        with pytest.raises(WordsMissingError):
+        with pytest.raises(NothingKeptError):
             flag(root, note=note)
     found = flag(root, note="user-1 wrote from ada@example.org")
-    with pytest.raises(WordsMissingError):
+    with pytest.raises(NothingKeptError):
         lift_flag(flag=found, reason=" ", actor=ACTOR)
     lift_flag(flag=found, reason="Call +49 30 901820 about user-1", actor=ACTOR)
 
@@ -236,7 +236,7 @@ def test_nothing_is_blocked_of_what_was_not_reached(app: App, root: Episode) -> 
         block(found, Choice(episode_ids=frozenset({root.id})))
     with pytest.raises(NothingToBlockError):
         block(found, Choice(episode_ids=frozenset()))
-    with pytest.raises(WordsMissingError):
+    with pytest.raises(NothingKeptError):
         block(found, reason="")
     block(found)
     with pytest.raises(NothingToBlockError):

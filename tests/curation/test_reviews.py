@@ -15,13 +15,13 @@ from curation.reviews import (
     NothingProposedError,
     NotOwnDecisionError,
     OtherSessionError,
-    ReasonMissingError,
     Seen,
     TooLateToUndoError,
     accept_feedback,
     correct_outcome,
     undo_decision,
 )
+from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.audit import Actor
 from episodes.enums import ActorKind, Rating
@@ -183,7 +183,7 @@ def test_the_same_decision_sent_twice_is_one(app: App) -> None:
 def test_a_decision_says_why(app: App, reason: str) -> None:
     episode = make_unknown(app)
 
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         correct_outcome(
             episode=episode, outcome="success", reason=reason, seen=Seen.of(episode), actor=ANNA
         )

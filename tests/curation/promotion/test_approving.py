@@ -22,7 +22,7 @@ from curation.promotion.refusals import (
     TooFewSubjectsError,
 )
 from curation.promotion.scan import scan_precedent
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.audit import SYSTEM
 from episodes.exceptions import SubjectErasedError
@@ -194,7 +194,7 @@ def test_a_leak_must_be_taken_out_or_accepted_with_a_reason(app: App) -> None:
         approve_precedent(precedent=leaking, actor=BEN, seen=2)
     [finding] = refused.value.findings
     assert (finding.field, finding.kind) == ("resolution", "rare_token")
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         approve_precedent(precedent=leaking, actor=BEN, seen=2, accepted=[finding.key])
     with pytest.raises(LeaksRemainError):
         approve_precedent(
@@ -294,7 +294,7 @@ def test_an_instruction_to_a_model_is_not_published(app: App) -> None:
 
 def test_a_refusal_says_why_and_is_final(app: App) -> None:
     made = make_proposal(app)
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         refuse_precedent(precedent=made, actor=BEN, seen=1, reason="")
 
     refused = refuse_precedent(precedent=made, actor=BEN, seen=1, reason="Only half of the way.")

@@ -21,7 +21,7 @@ from curation.promotion.refusals import (
     SamePersonError,
     SourceChangedError,
 )
-from curation.reviews import ReasonMissingError
+from curation.saying import NothingKeptError
 from episodes.audit import SYSTEM
 from episodes.models import App, AuditPayload, Block
 from episodes.tombstones import subject_hash
@@ -46,7 +46,7 @@ def hashed(app: App, user_id: str) -> bytes:
 
 def test_what_is_withdrawn_is_given_to_nobody(app: App) -> None:
     made = make_published(app)
-    with pytest.raises(ReasonMissingError):
+    with pytest.raises(NothingKeptError):
         withdraw_precedent(precedent=made, actor=ANNA, seen=2, reason=" ")
     with pytest.raises(ProposalChangedError):
         withdraw_precedent(precedent=made, actor=ANNA, seen=1, reason="Wrong.")
