@@ -8,15 +8,13 @@ the salt: sha256(salt + text) is `payload_digest`, the entry's own digest is sha
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC
-from io import StringIO
 
 import orjson
 
-from curation.evidence.sessions import guarded
+from curation.spreadsheet import csv_line
 from episodes.audit.chain import entry_digest
 from episodes.models import AuditEntry, AuditPayload
 
@@ -44,12 +42,12 @@ def ndjson_lines(entries: Entries) -> Iterator[str]:
 def csv_lines(entries: Entries) -> Iterator[str]:
     """Yield the header and a line an entry, each field quoted, what a spreadsheet would reckon with
     disarmed. `text_base64` is the text as it was hashed."""
-    yield _line(COLUMNS)
+    yield csv_line(COLUMNS)
     for entry, payload in entries:
         told = _told(entry, payload)
         text = str(told["text"] or "")
         told["text_base64"] = base64.b64encode(text.encode()).decode()
-        yield _line("" if told[name] is None else told[name] for name in COLUMNS)
+        yield csv_line("" if told[name] is None else told[name] for name in COLUMNS)
 
 
 def _told(entry: AuditEntry, payload: AuditPayload | None) -> dict[str, object]:
@@ -75,9 +73,3 @@ def _told(entry: AuditEntry, payload: AuditPayload | None) -> dict[str, object]:
         "entry_digest": entry_digest(entry).hex(),
         "chain": bytes(entry.chain).hex() if entry.chain is not None else None,
     }
-
-
-def _line(values: Iterable[object]) -> str:
-    written = StringIO()
-    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerow(map(guarded, values))
-    return written.getvalue()

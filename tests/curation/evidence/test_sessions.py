@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from curation.evidence.sessions import COLUMNS, csv_lines, guarded
+from curation.evidence.sessions import COLUMNS, csv_lines
 from episodes.reach import Ending, ReachedSession, ServedAs
 
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -49,26 +49,6 @@ def test_what_a_spreadsheet_would_run_is_marked_as_text(text: str) -> None:
 
     user, name, *_ = next(csv.reader(StringIO(line, newline="")))
     assert (user, name) == (f"'{text}", f"'{text}")
-
-
-@pytest.mark.parametrize(
-    ("text", "marked"),
-    [
-        ("run;=1+1", "run;'=1+1"),
-        ("run; @SUM(A1);;-1", "run;' @SUM(A1);;'-1"),
-        ('run;"=1', "run;'\"=1"),
-        ("run\t+1", "run\t'+1"),
-        (";=1", ";'=1"),
-        ("run;1=1", "run;1=1"),
-    ],
-)
-def test_another_separator_begins_no_formula(text: str, marked: str) -> None:
-    assert guarded(text) == marked
-
-
-@pytest.mark.parametrize("text", ["cus_1", "a=b", "", "1-2", "run-1", 'say "x"', "a\nb"])
-def test_other_text_is_left_as_it_is(text: str) -> None:
-    assert guarded(text) == text
 
 
 def test_a_line_a_session_oldest_first() -> None:
