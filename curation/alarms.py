@@ -14,14 +14,13 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from curation.alarm_rules import Conspicuous, find_harm, find_retrieval_share
-from curation.models import Alarm, AlarmEnd, Flag, FlagReason, FoundIn
-from curation.poison import Found, flag_episode
+from curation.models import Alarm, AlarmEnd
 from curation.raising import raise_alarm, record_alarm
 from curation.saying import kept_words
 from episodes.audit import Actor
 from episodes.embedding.base import EmbeddingError
 from episodes.exceptions import SubjectErasedError
-from episodes.models import App, Episode
+from episodes.models import App
 from episodes.trust.rules import AlarmRules, TrustRules
 from memoryadmin.lib import clock
 
@@ -92,27 +91,12 @@ def dismiss_alarm(*, alarm: Alarm, reason: str, actor: Actor) -> Alarm:
     NothingKeptError, SubjectErasedError.
     """
     said = kept_words(app_id=alarm.app_id, user_id=alarm.user_id, words=reason)
-    return _close(alarm, AlarmEnd.DISMISSED, said, actor)
+    return close_alarm(alarm=alarm, ending=AlarmEnd.DISMISSED, said=said, actor=actor)
 
 
 @transaction.atomic
-def flag_alarmed(*, alarm: Alarm, reason: FlagReason, note: str, actor: Actor) -> Flag:
-    """Flag the episode that the alarm is about, which takes it out of recall, and close the alarm.
-
-    Raises AlreadyClosedError, and what flag_episode raises.
-    """
-    flag = flag_episode(
-        episode=Episode.objects.get(app_id=alarm.app_id, id=alarm.episode_id),
-        reason=reason,
-        note=note,
-        actor=actor,
-        found=Found(FoundIn.ALARM, alarm.id),
-    )
-    _close(alarm, AlarmEnd.FLAGGED, flag.note, actor)
-    return flag
-
-
-def _close(alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> Alarm:
+def close_alarm(*, alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> Alarm:
+    """Close it with words that were masked before. Raises AlreadyClosedError."""
     closed = Alarm.objects.filter(app_id=alarm.app_id, id=alarm.id, closed_at__isnull=True).update(
         # hosts' clocks differ, and no interval ends before it began
         closed_at=Greatest(clock.now(), F("raised_at")),

@@ -18,7 +18,8 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from curation.models import Containment, Extent, Flag, FlagReason, FoundIn
+from curation.alarms import close_alarm
+from curation.models import Alarm, AlarmEnd, Containment, Extent, Flag, FlagReason, FoundIn
 from curation.promotion.copies import copies_of, tell_of_flagged
 from curation.saying import kept_words
 from episodes import audit, lifecycle
@@ -166,6 +167,23 @@ def flag_episode(
     )
     tell_of_flagged(app_id=head.app_id, org_episode_ids=[head.id, *copies])
     _record(flag, "flag.raised", said, actor, episode=str(head.id), code=reason, copies=len(copies))
+    return flag
+
+
+@transaction.atomic
+def flag_alarmed(*, alarm: Alarm, reason: FlagReason, note: str, actor: Actor) -> Flag:
+    """Flag the episode that the alarm is about, which takes it out of recall, and close the alarm.
+
+    Raises AlreadyClosedError, and what flag_episode raises.
+    """
+    flag = flag_episode(
+        episode=Episode.objects.get(app_id=alarm.app_id, id=alarm.episode_id),
+        reason=reason,
+        note=note,
+        actor=actor,
+        found=Found(FoundIn.ALARM, alarm.id),
+    )
+    close_alarm(alarm=alarm, ending=AlarmEnd.FLAGGED, said=flag.note, actor=actor)
     return flag
 
 

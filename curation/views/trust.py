@@ -14,6 +14,7 @@ from curation import alarms, holds
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.models import Alarm, FlagReason
 from curation.page import render_page
+from curation.poison import flag_alarmed
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.trust import read_trust
 from curation.saying import NOTHING_KEPT, NothingKeptError
@@ -68,7 +69,7 @@ def flag(request: ConsoleRequest, episode_id: UUID, alarm_id: UUID) -> HttpRespo
     alarm = _alarm(request, episode_id, alarm_id)
 
     def act(form: SettlingForm) -> str:
-        alarms.flag_alarmed(
+        flag_alarmed(
             alarm=alarm,
             reason=FlagReason(form.cleaned_data["code"]),
             note=form.cleaned_data["reason"],

@@ -14,12 +14,12 @@ from curation import alarms
 from curation.alarms import (
     AlreadyClosedError,
     dismiss_alarm,
-    flag_alarmed,
     raise_alarms,
     raise_alarms_of,
 )
 from curation.exact import chance_of_at_least
 from curation.models import Alarm, AlarmKind, Flag, FlagReason
+from curation.poison import flag_alarmed
 from curation.queue import Why, read_queue
 from curation.saying import NothingKeptError
 from episodes.embedding.base import EmbeddingTimeoutError

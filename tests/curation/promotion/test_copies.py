@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from curation.alarms import flag_alarmed
 from curation.models import Alarm, AlarmKind, FlagReason, Precedent
-from curation.poison import Choice, block_closure, lift_flag, read_closure
+from curation.poison import Choice, block_closure, flag_alarmed, lift_flag, read_closure
 from curation.promotion import approve_precedent, offer_precedent, withdraw_precedent
 from curation.promotion.refusals import SourceChangedError
 from curation.trust_words import ALARMS, alarm_said
