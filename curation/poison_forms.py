@@ -10,8 +10,7 @@ from django import forms
 from curation.models import Extent, FlagReason
 from curation.paging import PAGE
 from curation.poison import Choice
-from curation.poison_words import REASONS
-from curation.reading.flags import FlagState
+from curation.poison_words import REASONS, FlagState
 from curation.saying import WORDS_LENGTH
 from episodes.reach import MAX_DEPTH
 

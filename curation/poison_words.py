@@ -1,9 +1,17 @@
-"""What the console calls the reasons of a flag, and where it was raised."""
+"""What the console calls the reasons of a flag, where it was raised, and whether it stands."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from curation.models import Extent, FlagReason, FoundIn
 from curation.words import Word
+
+
+class FlagState(StrEnum):
+    STANDING = "standing"
+    LIFTED = "lifted"
+
 
 REASONS = {
     FlagReason.MISLABELLED: Word("Mislabelled", "contradicted", "It did not end as it says."),

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from uuid import UUID
 
 from django.db.models import F, Sum
 
 from curation.models import Containment, Flag
 from curation.paging import Page, read_page
+from curation.poison_words import FlagState
 from episodes.models import Episode, EpisodeRevision, Member
 from memoryadmin.lib.cursors import Cursor
-
-
-class FlagState(StrEnum):
-    STANDING = "standing"
-    LIFTED = "lifted"
 
 
 @dataclass(frozen=True, slots=True)

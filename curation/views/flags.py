@@ -15,9 +15,9 @@ from curation.models import Flag
 from curation.page import render_page
 from curation.poison import AlreadyLiftedError, flag_episode, lift_flag
 from curation.poison_forms import FlagForm, LiftForm, asked_state
-from curation.poison_words import REASONS
+from curation.poison_words import REASONS, FlagState
 from curation.reading.flag import find_flag
-from curation.reading.flags import FlagState, flags_of, goals_of, list_flags
+from curation.reading.flags import flags_of, goals_of, list_flags
 from curation.reading.found import find_place
 from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.episodes import asked_cursor
