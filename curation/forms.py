@@ -1,11 +1,10 @@
-"""What a person may type or choose, checked for shape."""
+"""The filters of the list of episodes, checked for shape."""
 
 from __future__ import annotations
 
 from django import forms
 
 from curation import words
-from curation.preferences import THEMES, zones
 from episodes.enums import Outcome, OutcomeSource, ReviewState
 
 NOBODY = "none"
@@ -73,17 +72,3 @@ class EpisodeFilterForm(forms.Form):
     since = _Day("Completed since (UTC)")
     until = _Day("Completed before (UTC)")
     sort = forms.ChoiceField(label="Order", required=False, choices=SORTS)
-
-
-class PreferencesForm(forms.Form):
-    """Each field may be sent alone; `keys` is "on" or "off"."""
-
-    theme = forms.ChoiceField(required=False, choices=[(name, name.title()) for name in THEMES])
-    zone = forms.CharField(required=False, max_length=64)
-    keys = forms.ChoiceField(required=False, choices=[("on", "On"), ("off", "Off")])
-
-    def clean_zone(self) -> str:
-        zone: str = self.cleaned_data["zone"]
-        if zone and zone not in zones():
-            raise forms.ValidationError("This is no time zone that we know.")
-        return zone

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
+from django import forms
+
 THEMES = ("system", "light", "dark")
 THEME, ZONE, KEYS = "console_theme", "console_zone", "console_keys"
 # What the browser says its zone is (static/js/times.js). A zone that was chosen stands above it.
@@ -45,3 +47,17 @@ def zones() -> frozenset[str]:
         for name in available_timezones()
         if name == UTC_NAME or ("/" in name and not name.startswith(("Etc/", "SystemV/", "US/")))
     )
+
+
+class PreferencesForm(forms.Form):
+    """Each field may be sent alone; `keys` is "on" or "off"."""
+
+    theme = forms.ChoiceField(required=False, choices=[(name, name.title()) for name in THEMES])
+    zone = forms.CharField(required=False, max_length=64)
+    keys = forms.ChoiceField(required=False, choices=[("on", "On"), ("off", "Off")])
+
+    def clean_zone(self) -> str:
+        zone: str = self.cleaned_data["zone"]
+        if zone and zone not in zones():
+            raise forms.ValidationError("This is no time zone that we know.")
+        return zone
