@@ -18,7 +18,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from curation.alarms import close_alarm
+from curation.alarms.closing import close_alarm
 from curation.models import Alarm, AlarmEnd, Containment, Extent, Flag, FlagReason, FoundIn
 from curation.promotion.copies import copies_of, tell_of_flagged
 from curation.saying import kept_words

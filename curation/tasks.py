@@ -14,7 +14,7 @@ def consolidate() -> int:
 
 @shared_task(name="curation.raise_alarms")
 def raise_alarms() -> int:
-    from curation.alarms import raise_alarms as work
+    from curation.alarms.looking import raise_alarms as work
 
     return work()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
+from curation.alarms.raising import raise_alarm
 from curation.models import AlarmKind, Precedent, PrecedentStatus
-from curation.raising import raise_alarm
 
 
 def copies_of(*, app_id: int, episode_ids: Collection[UUID]) -> frozenset[UUID]:

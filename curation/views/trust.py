@@ -10,8 +10,9 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from curation import alarms, holds
+from curation import holds
 from curation.access import ConsoleRequest, Right, actor_of, right_required
+from curation.alarms.closing import AlreadyClosedError, dismiss_alarm
 from curation.models import Alarm, FlagReason
 from curation.page import render_page
 from curation.poison import flag_alarmed
@@ -55,9 +56,7 @@ def dismiss(request: ConsoleRequest, episode_id: UUID, alarm_id: UUID) -> HttpRe
     alarm = _alarm(request, episode_id, alarm_id)
 
     def act(form: SettlingForm) -> str:
-        alarms.dismiss_alarm(
-            alarm=alarm, reason=form.cleaned_data["reason"], actor=actor_of(request)
-        )
+        dismiss_alarm(alarm=alarm, reason=form.cleaned_data["reason"], actor=actor_of(request))
         return "The alarm is closed. Only what happens from now on can raise it again."
 
     return _settle(request, episode_id, SettlingForm(request.POST), act, "Dismiss the alarm")
@@ -128,7 +127,7 @@ def _settle(
     except NothingKeptError:
         form.add_error("reason", NOTHING_KEPT)
         return _ask_again(request, episode_id, form, label)
-    except (holds.AlreadySettledError, holds.NotAHoldError, alarms.AlreadyClosedError):
+    except (holds.AlreadySettledError, holds.NotAHoldError, AlreadyClosedError):
         messages.warning(request, "Somebody has settled that before you. Nothing was changed.")
     except (SubjectErasedError, Episode.DoesNotExist) as error:
         raise Http404 from error

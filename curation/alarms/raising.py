@@ -1,5 +1,5 @@
-"""Opening an alarm: a question to a person about an episode. Who asks, and how it is closed, is in
-curation/alarms.py."""
+"""Opening an alarm: a question to a person about an episode. Who asks is in looking.py beside it,
+how it is closed in closing.py."""
 
 from __future__ import annotations
 

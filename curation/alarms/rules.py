@@ -1,5 +1,5 @@
 """What live traffic shows of the episodes that agents are given: which take too much of it, and
-after which runs end worse. Reads only; curation/alarms.py raises what is found.
+after which runs end worse. Reads only; curation/alarms/looking.py raises what is found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from curation.exact import chance_of_at_least
+from curation.alarms.fisher import chance_of_at_least
 from curation.models import AlarmKind
 from episodes.models import App
 from episodes.tokens import fts_terms

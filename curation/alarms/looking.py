@@ -1,7 +1,7 @@
 """Alarms: live traffic makes an episode conspicuous, and a person is asked to look.
 
 Raised by a task, one open per episode and kind. An alarm blocks and deletes nothing; it is closed by
-somebody who has looked: dismissed with a reason, or the episode is flagged.
+somebody who has looked (curation/alarms/closing.py).
 """
 
 from __future__ import annotations
@@ -9,15 +9,8 @@ from __future__ import annotations
 import logging
 import time
 
-from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Greatest
-
-from curation.alarm_rules import Conspicuous, find_harm, find_retrieval_share
-from curation.models import Alarm, AlarmEnd
-from curation.raising import raise_alarm, record_alarm
-from curation.saying import kept_words
-from episodes.audit import Actor
+from curation.alarms.raising import raise_alarm
+from curation.alarms.rules import Conspicuous, find_harm, find_retrieval_share
 from episodes.embedding.base import EmbeddingError
 from episodes.exceptions import SubjectErasedError
 from episodes.models import App
@@ -27,10 +20,6 @@ from memoryadmin.lib import clock
 SECONDS = 20.0
 
 _log = logging.getLogger(__name__)
-
-
-class AlreadyClosedError(Exception):
-    """Somebody closed the alarm before."""
 
 
 def raise_alarms(*, deadline: float | None = None) -> int:
@@ -81,31 +70,3 @@ def _share(app: App, rules: AlarmRules) -> list[Conspicuous]:
 
 def _harm(app: App, rules: AlarmRules) -> list[Conspicuous]:
     return find_harm(app=app, rules=rules)
-
-
-@transaction.atomic
-def dismiss_alarm(*, alarm: Alarm, reason: str, actor: Actor) -> Alarm:
-    """Close the alarm: it was looked at, and the episode is fine.
-
-    Only what happens from now on can raise it again. Raises AlreadyClosedError,
-    NothingKeptError, SubjectErasedError.
-    """
-    said = kept_words(app_id=alarm.app_id, user_id=alarm.user_id, words=reason)
-    return close_alarm(alarm=alarm, ending=AlarmEnd.DISMISSED, said=said, actor=actor)
-
-
-@transaction.atomic
-def close_alarm(*, alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> Alarm:
-    """Close it with words that were masked before. Raises AlreadyClosedError."""
-    closed = Alarm.objects.filter(app_id=alarm.app_id, id=alarm.id, closed_at__isnull=True).update(
-        # hosts' clocks differ, and no interval ends before it began
-        closed_at=Greatest(clock.now(), F("raised_at")),
-        closed_by=actor.name[:200],
-        ending=ending,
-        reason=said,
-    )
-    if not closed:
-        raise AlreadyClosedError(str(alarm.id))
-    alarm.refresh_from_db()
-    record_alarm(alarm, "alarm.closed", actor=actor, reason=said, ending=ending)
-    return alarm

@@ -10,14 +10,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from curation import alarms
-from curation.alarms import (
-    AlreadyClosedError,
-    dismiss_alarm,
-    raise_alarms,
-    raise_alarms_of,
-)
-from curation.exact import chance_of_at_least
+from curation.alarms.closing import AlreadyClosedError, dismiss_alarm
+from curation.alarms.fisher import chance_of_at_least
+from curation.alarms.looking import raise_alarms, raise_alarms_of
 from curation.models import Alarm, AlarmKind, Flag, FlagReason
 from curation.poison import flag_alarmed
 from curation.queue import Why, read_queue
@@ -334,7 +329,7 @@ def test_two_runs_at_once_raise_it_once(app: App) -> None:
     def run(_: int) -> int:
         try:
             with clock.at(NOW):
-                return alarms.raise_alarms_of(app=App.objects.get(pk=app.pk))
+                return raise_alarms_of(app=App.objects.get(pk=app.pk))
         finally:
             connection.close()
 
