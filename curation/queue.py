@@ -182,7 +182,7 @@ def _terms(row: Mapping[str, Any]) -> list[Term]:
 
 # What a user said last counts as disagreement until somebody has decided knowing it. An outcome
 # that a person calls unknown is known to be unknown: only a tool's or nobody's unknown waits.
-# What is held waits for its release (curation/holds.py), whatever is known of its outcome.
+# What is held waits for its release (curation/held/settling.py), whatever is known of its outcome.
 _STATEMENT = f"""
 WITH recalled AS MATERIALIZED (
     SELECT episode_id, count(*) AS n FROM episodes_recallhit

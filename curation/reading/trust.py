@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curation.holds import is_hold, is_kept_out
+from curation.held.settling import is_hold, is_kept_out
+from curation.held.words import ALARMS, alarm_said, hold_said
 from curation.models import Alarm, AlarmKind
-from curation.trust_words import ALARMS, alarm_said, hold_said
 from episodes.lineage import Lineage, read_lineage
 from episodes.models import Block, Episode
 

@@ -10,16 +10,16 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from curation import holds
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.alarms.closing import AlreadyClosedError, dismiss_alarm
+from curation.held import settling
+from curation.held.forms import FlagForm, SettlingForm
 from curation.models import Alarm, FlagReason
 from curation.page import render_page
 from curation.poison import flag_alarmed
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.trust import read_trust
 from curation.saying import NOTHING_KEPT, NothingKeptError
-from curation.trust_forms import FlagForm, SettlingForm
 from episodes.exceptions import SubjectErasedError
 from episodes.models import Block, Episode
 
@@ -32,7 +32,7 @@ def release(request: ConsoleRequest, episode_id: UUID, block_id: UUID) -> HttpRe
     block = _hold(request, episode_id, block_id)
 
     def act(form: SettlingForm) -> str:
-        holds.release_hold(block=block, reason=form.cleaned_data["reason"], actor=actor_of(request))
+        settling.release_hold(block=block, reason=form.cleaned_data["reason"], actor=actor_of(request))
         return "Released: agents may be given it from now on, unless something else blocks it."
 
     return _settle(request, episode_id, SettlingForm(request.POST), act, "Release it")
@@ -44,7 +44,7 @@ def keep(request: ConsoleRequest, episode_id: UUID, block_id: UUID) -> HttpRespo
     block = _hold(request, episode_id, block_id)
 
     def act(form: SettlingForm) -> str:
-        holds.keep_out(block=block, reason=form.cleaned_data["reason"], actor=actor_of(request))
+        settling.keep_out(block=block, reason=form.cleaned_data["reason"], actor=actor_of(request))
         return "It stays out of recall."
 
     return _settle(request, episode_id, SettlingForm(request.POST), act, "Keep it out")
@@ -94,7 +94,7 @@ def trust_of(request: ConsoleRequest, page: EpisodePage) -> dict[str, object]:
 def _hold(request: ConsoleRequest, episode_id: UUID, block_id: UUID) -> Block:
     _visible(request, episode_id)
     block = Block.objects.filter(app=request.seat.app, episode_id=episode_id, id=block_id).first()
-    if block is None or not holds.is_hold(block):
+    if block is None or not settling.is_hold(block):
         raise Http404
     return block
 
@@ -127,7 +127,7 @@ def _settle(
     except NothingKeptError:
         form.add_error("reason", NOTHING_KEPT)
         return _ask_again(request, episode_id, form, label)
-    except (holds.AlreadySettledError, holds.NotAHoldError, AlreadyClosedError):
+    except (settling.AlreadySettledError, settling.NotAHoldError, AlreadyClosedError):
         messages.warning(request, "Somebody has settled that before you. Nothing was changed.")
     except (SubjectErasedError, Episode.DoesNotExist) as error:
         raise Http404 from error

@@ -8,8 +8,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
+from curation.held.forms import TrustForm
 from curation.page import render_page
-from curation.trust_forms import TrustForm
 from episodes.applications import (
     NothingChangedError,
     SettingsChangedError,

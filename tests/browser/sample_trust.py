@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from curation.holds import keep_out
+from curation.held.settling import keep_out
 from curation.models import Alarm, AlarmKind
 from episodes import lifecycle
 from episodes.audit import SYSTEM

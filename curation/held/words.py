@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation import words
-from curation.holds import KEPT_OUT
+from curation.held.settling import KEPT_OUT
 from curation.models import Alarm, AlarmKind
 from episodes.ingest.evidence import BLOCKED_ELSEWHERE
 from episodes.models import Block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.holds import (
+from curation.held.settling import (
     AlreadySettledError,
     NotAHoldError,
     is_kept_out,
