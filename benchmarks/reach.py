@@ -18,7 +18,7 @@ from benchmarks.load import ACTOR
 from benchmarks.measure import Sample
 from benchmarks.processes import cpu_ms
 from curation.models import Flag, FlagReason
-from curation.poison import Choice, block_closure, flag_episode, lift_closure, read_closure
+from curation.poison.flagging import Choice, block_closure, flag_episode, lift_closure, read_closure
 from episodes.applications import create_app
 from episodes.models import App, Episode, EpisodeRevision
 from episodes.reach import read_reach

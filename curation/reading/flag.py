@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.models import Containment, Flag, Precedent, PrecedentStatus
-from curation.poison import Closure, read_closure
+from curation.poison.flagging import Closure, read_closure
 from curation.reading.flags import goals_of
 from curation.reading.slices import Slice, read_slice, tie_of
 from episodes.models import Episode, Member

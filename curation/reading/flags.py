@@ -10,7 +10,7 @@ from django.db.models import F, Sum
 
 from curation.models import Containment, Flag
 from curation.paging import Page, read_page
-from curation.poison_words import FlagState
+from curation.poison.words import FlagState
 from episodes.models import Episode, EpisodeRevision, Member
 from memoryadmin.lib.cursors import Cursor
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import models
 
 from curation.models import Alarm, FoundIn, Incident
-from curation.poison import Found
+from curation.poison.flagging import Found
 from episodes.models import Member, Recall
 
 _PLACES: dict[FoundIn, type[models.Model]] = {

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from curation.graphs import mark_alone
 from curation.models import Extent, FlagReason, FoundIn
-from curation.poison_words import EXTENTS, PLACES, REASONS
+from curation.poison.words import EXTENTS, PLACES, REASONS
 from curation.templatetags.signs import badge
 
 register = template.Library()

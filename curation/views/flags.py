@@ -13,9 +13,9 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
 from curation.models import Flag
 from curation.page import render_page
-from curation.poison import AlreadyLiftedError, flag_episode, lift_flag
-from curation.poison_forms import FlagForm, LiftForm, asked_state
-from curation.poison_words import REASONS, FlagState
+from curation.poison.flagging import AlreadyLiftedError, flag_episode, lift_flag
+from curation.poison.forms import FlagForm, LiftForm, asked_state
+from curation.poison.words import REASONS, FlagState
 from curation.reading.flag import find_flag
 from curation.reading.flags import flags_of, goals_of, list_flags
 from curation.reading.found import find_place

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.models import Containment, Extent
 from curation.page import render_page
-from curation.poison import (
+from curation.poison.flagging import (
     AlreadyLiftedError,
     NothingToBlockError,
     NotReachedError,
@@ -20,7 +20,7 @@ from curation.poison import (
     block_closure,
     lift_closure,
 )
-from curation.poison_forms import ClosureForm, LiftForm, asked_depth
+from curation.poison.forms import ClosureForm, LiftForm, asked_depth
 from curation.privileged import record_reach_read
 from curation.reach_graph import draw_reach
 from curation.reading.flag import (

@@ -16,7 +16,7 @@ from curation.held import settling
 from curation.held.forms import FlagForm, SettlingForm
 from curation.models import Alarm, FlagReason
 from curation.page import render_page
-from curation.poison import flag_alarmed
+from curation.poison.flagging import flag_alarmed
 from curation.reading.episode import EpisodePage, read_episode
 from curation.reading.trust import read_trust
 from curation.saying import NOTHING_KEPT, NothingKeptError
@@ -32,7 +32,9 @@ def release(request: ConsoleRequest, episode_id: UUID, block_id: UUID) -> HttpRe
     block = _hold(request, episode_id, block_id)
 
     def act(form: SettlingForm) -> str:
-        settling.release_hold(block=block, reason=form.cleaned_data["reason"], actor=actor_of(request))
+        settling.release_hold(
+            block=block, reason=form.cleaned_data["reason"], actor=actor_of(request)
+        )
         return "Released: agents may be given it from now on, unless something else blocks it."
 
     return _settle(request, episode_id, SettlingForm(request.POST), act, "Release it")

@@ -7,12 +7,12 @@ import random
 from datetime import datetime, timedelta
 
 from curation.models import FlagReason
-from curation.poison import Choice, lift_flag
+from curation.poison.flagging import Choice, lift_flag
 from episodes.audit import Actor
 from episodes.enums import ActorKind
 from episodes.models import App, Episode
 from memoryadmin.lib import clock
-from tests.curation.poisoned import make_containment, make_flag
+from tests.curation.poison.poisoned import make_containment, make_flag
 from tests.episodes.recall_log import log_recall, spread
 from tests.factories import make_episode
 

@@ -27,7 +27,7 @@ from episodes.members import add_member
 from episodes.models import App, AuditEntry, Episode, Erasure
 from episodes.toolsets import declare_toolset
 from tests.curation.cast import make_member, make_user, sign_in
-from tests.curation.poisoned import make_containment, make_flag
+from tests.curation.poison.poisoned import make_containment, make_flag
 from tests.curation.promotion.scene import make_lesson, make_proposal
 from tests.curation.recalls import make_recall
 from tests.factories import ACTOR, make_app, make_episode, make_key

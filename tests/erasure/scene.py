@@ -18,7 +18,7 @@ from curation.models import (
     Precedent,
     SourceKind,
 )
-from curation.poison import (
+from curation.poison.flagging import (
     Choice,
     block_closure,
     flag_episode,

@@ -9,11 +9,11 @@ import pytest
 
 from curation.held.words import ALARMS, alarm_said
 from curation.models import Alarm, AlarmKind, FlagReason, Precedent
-from curation.poison import Choice, block_closure, flag_alarmed, lift_flag, read_closure
+from curation.poison.flagging import Choice, block_closure, flag_alarmed, lift_flag, read_closure
 from curation.promotion import approve_precedent, offer_precedent, withdraw_precedent
 from curation.promotion.refusals import SourceChangedError
 from episodes.models import App, AuditEntry, Block, Episode
-from tests.curation.poisoned import make_flag
+from tests.curation.poison.poisoned import make_flag
 from tests.curation.promotion.scene import (
     ANNA,
     CARA,

@@ -12,7 +12,7 @@ from django.test import Client
 from curation.access import Right
 from curation.incidents import add_note, link_target, open_incident
 from curation.models import Precedent
-from curation.poison import lift_closure
+from curation.poison.flagging import lift_closure
 from curation.reviews import Seen, correct_outcome
 from episodes.enums import Role
 from episodes.keys.issuing import issue_key
@@ -21,7 +21,7 @@ from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
 from tests.browser.sample import hostile, long_trace
 from tests.curation.cast import make_member, sign_in
-from tests.curation.poisoned import make_containment, make_flag
+from tests.curation.poison.poisoned import make_containment, make_flag
 from tests.curation.promotion.scene import make_lesson
 from tests.curation.recalls import make_recall
 from tests.curation.test_role_matrix import address, guarded

@@ -12,13 +12,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from curation.models import Containment, Flag
-from curation.poison import lift_closure, lift_flag
+from curation.poison.flagging import lift_closure, lift_flag
 from curation.promotion import withdraw_precedent
 from episodes.enums import Role
 from episodes.models import App, AuditEntry, Episode
 from memoryadmin.lib import clock, ids
 from tests.curation.cast import make_member, member_client, sign_in
-from tests.curation.poisoned import make_containment, make_flag, make_spread
+from tests.curation.poison.poisoned import make_containment, make_flag, make_spread
 from tests.curation.promotion.scene import make_published, source_of
 from tests.curation.recalls import make_recall
 from tests.curation.views.page import Page

@@ -9,8 +9,8 @@ from django import forms
 
 from curation.models import Extent, FlagReason
 from curation.paging import PAGE
-from curation.poison import Choice
-from curation.poison_words import REASONS, FlagState
+from curation.poison.flagging import Choice
+from curation.poison.words import REASONS, FlagState
 from curation.saying import WORDS_LENGTH
 from episodes.reach import MAX_DEPTH
 

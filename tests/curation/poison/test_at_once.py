@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from curation.models import Containment, Flag, FlagReason
-from curation.poison import (
+from curation.poison.flagging import (
     AlreadyLiftedError,
     Choice,
     NothingToBlockError,

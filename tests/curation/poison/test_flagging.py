@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from curation.models import Containment, Flag, FlagReason, FoundIn
-from curation.poison import (
+from curation.poison.flagging import (
     AlreadyLiftedError,
     Choice,
     Found,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from curation.models import Containment, Flag, FlagReason
-from curation.poison import Choice, block_closure, flag_episode, read_closure
+from curation.poison.flagging import Choice, block_closure, flag_episode, read_closure
 from episodes.models import App, Episode
 from memoryadmin.lib import ids
 from tests.episodes.recall_log import spread

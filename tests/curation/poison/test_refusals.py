@@ -10,8 +10,8 @@ import pytest
 from django.db.models import F
 
 from curation.models import Containment, Flag
-from curation.poison import Choice, block_closure, flag_episode, lift_closure, lift_flag
-from curation.poison import read_closure as read
+from curation.poison.flagging import Choice, block_closure, flag_episode, lift_closure, lift_flag
+from curation.poison.flagging import read_closure as read
 from episodes.models import App, Episode
 from memoryadmin.lib import clock, ids
 from tests.episodes.recall_log import spread
