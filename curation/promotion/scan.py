@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from curation.anonymise import Known, Rare
 from curation.models import Precedent
 from curation.promotion.draft import Draft, Finding, find_in_draft
+from curation.promotion.rare_tokens import rare
 from curation.promotion.source import known_of
-from curation.rare_tokens import rare
 from episodes.models import App
 
 

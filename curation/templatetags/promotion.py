@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from curation.models import Consolidation, Precedent
 from curation.models.consolidation import ConsolidationStatus
 from curation.models.precedent import PrecedentStatus
-from curation.promotion_words import (
+from curation.promotion.words import (
     LESSON_KINDS,
     LESSONS,
     STATUS_KINDS,

@@ -23,6 +23,7 @@ from curation.promotion import (
     refuse_precedent,
     withdraw_precedent,
 )
+from curation.promotion.forms import ApprovalForm, DraftForm, EndForm, OfferForm
 from curation.promotion.refusals import (
     AlreadyDecidedError,
     AlreadyOfferedError,
@@ -34,8 +35,7 @@ from curation.promotion.refusals import (
     TooFewSubjectsError,
     UnknownFieldError,
 )
-from curation.promotion_forms import ApprovalForm, DraftForm, EndForm, OfferForm
-from curation.promotion_words import CHANGES, SAME_PERSON, UNPUBLISHABLE
+from curation.promotion.words import CHANGES, SAME_PERSON, UNPUBLISHABLE
 from curation.reading.history import list_acts
 from curation.reading.precedent import PrecedentPage, read_precedent
 from curation.saying import NothingKeptError

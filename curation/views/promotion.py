@@ -11,7 +11,7 @@ from curation.access import ConsoleRequest, Right, right_required
 from curation.filters import page_link
 from curation.models import Precedent, PrecedentStatus
 from curation.page import render_page
-from curation.promotion_words import LESSON_KINDS, LESSONS, STATUS_KINDS, STATUSES
+from curation.promotion.words import LESSON_KINDS, LESSONS, STATUS_KINDS, STATUSES
 from curation.reading import precedents as reading
 from curation.reading.candidates import SHOWN, list_candidates
 from curation.views.episodes import asked_cursor

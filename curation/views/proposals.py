@@ -14,6 +14,7 @@ from curation.consolidation import accept_lesson, dismiss_lesson
 from curation.models import Consolidation, Precedent
 from curation.page import render_page
 from curation.promotion import propose_precedent
+from curation.promotion.forms import LessonForm, ProposalForm
 from curation.promotion.refusals import (
     AlreadyDecidedError,
     AlreadyProposedError,
@@ -21,8 +22,7 @@ from curation.promotion.refusals import (
     NotPublishedError,
 )
 from curation.promotion.support import count_support
-from curation.promotion_forms import LessonForm, ProposalForm
-from curation.promotion_words import INELIGIBLE
+from curation.promotion.words import INELIGIBLE
 from curation.reading.lesson import read_lesson
 from curation.saying import NothingKeptError
 from curation.views.promotion import around

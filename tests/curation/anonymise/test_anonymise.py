@@ -7,7 +7,7 @@ import pytest
 
 from curation.anonymise import Anonymised, Known, Redaction, find_leaks, names_in
 from curation.anonymise.spans import PLACEHOLDERS
-from curation.anonymise_words import KINDS, RULES
+from curation.promotion.anonymise_words import KINDS, RULES
 from tests.cost import cost
 from tests.curation.anonymise.asking import ask, nothing_rare, strange_rare
 

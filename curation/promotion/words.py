@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from curation.anonymise_words import KINDS, explain
 from curation.models import Precedent, PrecedentStatus
 from curation.models.consolidation import ConsolidationStatus
+from curation.promotion.anonymise_words import KINDS, explain
 from curation.words import Word
 
 STATUSES = {

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from curation.rare_tokens import rare
+from curation.promotion.rare_tokens import rare
 from episodes.enums import BlockKind
 from episodes.lifecycle import block_episode
 from tests.factories import ACTOR, make_app, make_episode
