@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from curation.consolidation import forget_sources
+from curation.lessons.proposing import forget_sources
 from curation.models import (
     Alarm,
     Consolidation,

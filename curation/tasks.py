@@ -7,7 +7,7 @@ from celery import shared_task
 
 @shared_task(name="curation.consolidate")
 def consolidate() -> int:
-    from curation.consolidation import consolidate as work
+    from curation.lessons.proposing import consolidate as work
 
     return work().proposed
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.consolidation import accept_lesson, dismiss_lesson
+from curation.lessons.proposing import accept_lesson, dismiss_lesson
 from curation.models import Consolidation, Precedent
 from curation.page import render_page
 from curation.promotion import propose_precedent

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
-from curation.consolidation import consolidate
+from curation.lessons.proposing import consolidate
 from curation.models import Precedent
 from curation.promotion import (
     approve_precedent,

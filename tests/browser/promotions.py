@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from curation.consolidation import consolidate
+from curation.lessons.proposing import consolidate
 from curation.models import Consolidation, Precedent
 from curation.promotion import (
     approve_precedent,

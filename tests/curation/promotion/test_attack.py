@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.consolidation import consolidate
+from curation.lessons.proposing import consolidate
 from curation.models import Precedent
 from curation.promotion import approve_precedent, propose_precedent
 from curation.promotion.refusals import NotEligibleError, SamePersonError, TooFewSubjectsError

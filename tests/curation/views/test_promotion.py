@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.consolidation import consolidate
+from curation.lessons.proposing import consolidate
 from curation.models import Consolidation, Precedent
 from curation.promotion import (
     approve_precedent,

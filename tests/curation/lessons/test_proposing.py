@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.consolidation import (
+from curation.lessons.proposing import (
     accept_lesson,
     consolidate,
     dismiss_lesson,

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from curation.consolidated_lesson import Session, consolidated_lesson
-from curation.groups import Group, find_groups, reviewed_procedures
+from curation.lessons.groups import Group, find_groups, reviewed_procedures
+from curation.lessons.wording import Session, consolidated_lesson
 from curation.models import Consolidation, ConsolidationSource, ConsolidationStatus, Precedent
 from curation.promotion import propose_precedent
 from curation.promotion.refusals import (
