@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from curation import words
-from curation.incident_words import EVENTS, LINKS, STATES
+from curation.incidents.words import EVENTS, LINKS, STATES
 from curation.models import EventKind, IncidentEvent, IncidentState, LinkKind
 from curation.reading.incident_backwards import Backwards
 from curation.reading.incidents import IncidentPage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from curation.hold_words import KINDS
+from curation.incidents.hold_words import KINDS
 from curation.words import Word
 from episodes.enums import HoldKind
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from curation import incident_words as words
+from curation.incidents import words
 from curation.models import (
     Incident,
     IncidentLink,

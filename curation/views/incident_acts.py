@@ -14,10 +14,10 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.incident_forms import LinkForm, NoteForm, PersonForm, StateForm
-from curation.incident_sources import SeveralSubjectsError, UnknownTargetError
-from curation.incident_words import STATES
-from curation.incidents import (
+from curation.incidents.forms import LinkForm, NoteForm, PersonForm, StateForm
+from curation.incidents.sources import SeveralSubjectsError, UnknownTargetError
+from curation.incidents.words import STATES
+from curation.incidents.working import (
     AlreadyGoneError,
     AlreadyThereError,
     IncidentChangedError,

@@ -14,7 +14,7 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.evidence.collecting import collect_evidence
 from curation.evidence.document import render_document
 from curation.evidence.sessions import csv_digest, csv_lines
-from curation.incidents import note_export
+from curation.incidents.working import note_export
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incident_forwards import read_forwards
 from curation.views.incident_parts import asked_suspects

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
-from curation.legal_holds import place_hold
+from curation.incidents.legal_holds import place_hold
 from curation.models import Incident
 from episodes.enums import HoldKind
 from episodes.erasure.request import request_erasure

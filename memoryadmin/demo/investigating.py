@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import partial
 
-from curation.incidents import add_note, assign_person, link_target, open_incident
+from curation.incidents.working import add_note, assign_person, link_target, open_incident
 from curation.models import Incident
 from episodes.models import App, Episode
 from memoryadmin.demo import poison

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from curation.incidents import add_note, assign_person, change_state, link_target, open_incident
+from curation.incidents.working import (
+    add_note,
+    assign_person,
+    change_state,
+    link_target,
+    open_incident,
+)
 from curation.models import Incident
 from episodes.models import App, RecallHit
 from memoryadmin.lib import clock

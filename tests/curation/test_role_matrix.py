@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from curation.access import RIGHTS, Right
-from curation.incidents import open_incident
-from curation.legal_holds import place_hold
+from curation.incidents.legal_holds import place_hold
+from curation.incidents.working import open_incident
 from curation.models import Alarm, AlarmKind, Incident, IncidentLink, IncidentPerson
 from episodes import audit, lifecycle
 from episodes.accounts.invitations import invite_person

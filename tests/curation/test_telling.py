@@ -30,8 +30,8 @@ from curation.telling import ATTEMPTS, tell_owners
 from episodes.applications import NothingChangedError, SettingsChangedError
 from episodes.models import App, AuditEntry
 from memoryadmin.lib import clock
+from tests.curation.incidents.test_working import make_incident
 from tests.curation.recalls import make_recall
-from tests.curation.test_incidents import make_incident
 from tests.factories import ACTOR, make_episode
 
 

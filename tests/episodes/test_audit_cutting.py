@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from curation.incidents import change_state, open_incident
+from curation.incidents.working import change_state, open_incident
 from episodes import audit
 from episodes.audit import cutting
 from episodes.audit.checkpoints import write_checkpoint

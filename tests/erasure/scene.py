@@ -8,7 +8,7 @@ import pgtrigger
 from django.db import DatabaseError, connection, transaction
 from psycopg.sql import SQL, Identifier
 
-from curation.incidents import add_note, link_target, open_incident
+from curation.incidents.working import add_note, link_target, open_incident
 from curation.models import (
     Alarm,
     Consolidation,

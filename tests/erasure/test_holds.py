@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
 from django.test import Client
 
-from curation import legal_holds
-from curation.incidents import open_incident
+from curation.incidents import legal_holds
+from curation.incidents.working import open_incident
 from curation.models import Precedent, SourceKind
 from curation.promotion import approve_precedent, offer_precedent, propose_precedent
 from episodes.deletion import delete_episodes

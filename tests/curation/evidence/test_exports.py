@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from curation.evidence.reading import NoEvidenceError, check_file
-from curation.incidents import add_note, link_target
+from curation.incidents.working import add_note, link_target
 from curation.models import Incident, IncidentEvent
 from episodes import lifecycle
 from episodes.enums import Role
@@ -23,8 +23,8 @@ from episodes.lifecycle import Statement
 from episodes.models import App, AuditEntry, Episode
 from tests.browser.sample import hostile
 from tests.curation.cast import member_client
+from tests.curation.incidents.test_working import make_incident
 from tests.curation.recalls import make_recall
-from tests.curation.test_incidents import make_incident
 from tests.curation.views.page import Page
 from tests.factories import ACTOR, GOAL, make_app, make_episode
 

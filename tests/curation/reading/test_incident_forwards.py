@@ -15,7 +15,7 @@ from episodes.models import App, Episode, Recall, RecallHit
 from episodes.reach import ReachedSession, ServedAs
 from memoryadmin.lib import ids
 from memoryadmin.lib.cursors import Cursor
-from tests.curation.test_incidents import make_incident
+from tests.curation.incidents.test_working import make_incident
 from tests.curation.views.page import Page
 from tests.factories import make_episode
 

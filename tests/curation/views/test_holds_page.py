@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.incidents import link_target, open_incident
-from curation.legal_holds import place_hold
+from curation.incidents.legal_holds import place_hold
+from curation.incidents.working import link_target, open_incident
 from episodes.enums import HoldKind
 from episodes.models import App, Hold
 from memoryadmin.lib import clock

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from curation.access import Right
-from curation.incidents import add_note, link_target, open_incident
+from curation.incidents.working import add_note, link_target, open_incident
 from curation.models import Precedent
 from curation.poison.flagging import lift_closure
 from curation.reviews import Seen, correct_outcome

@@ -9,8 +9,8 @@ from curation.models import Incident, IncidentNotice
 from episodes.enums import Role
 from episodes.models import App
 from tests.curation.cast import member_client
+from tests.curation.incidents.test_working import make_incident
 from tests.curation.recalls import make_recall
-from tests.curation.test_incidents import make_incident
 from tests.curation.views.page import Page
 from tests.curation.views.test_incidents import read, send
 from tests.factories import make_episode

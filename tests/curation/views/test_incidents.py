@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.incidents import add_note, assign_person, change_state, link_target
+from curation.incidents.working import add_note, assign_person, change_state, link_target
 from curation.models import Incident, IncidentLink, IncidentPerson
 from episodes import lifecycle
 from episodes.enums import Role
@@ -19,8 +19,8 @@ from episodes.lifecycle import Statement
 from episodes.models import App, AuditEntry, AuditPayload, Episode
 from tests.browser.sample import hostile
 from tests.curation.cast import make_member, member_client
+from tests.curation.incidents.test_working import make_incident
 from tests.curation.recalls import make_recall
-from tests.curation.test_incidents import make_incident
 from tests.curation.views.page import Page
 from tests.factories import ACTOR, GOAL, make_app, make_episode, make_tombstone
 

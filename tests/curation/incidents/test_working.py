@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from curation.incident_sources import SeveralSubjectsError, UnknownTargetError
-from curation.incidents import (
+from curation.incidents.sources import SeveralSubjectsError, UnknownTargetError
+from curation.incidents.working import (
     AlreadyGoneError,
     AlreadyThereError,
     IncidentChangedError,

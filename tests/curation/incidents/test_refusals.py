@@ -11,7 +11,7 @@ from curation.models import Incident, IncidentEvent, IncidentHook, IncidentLink,
 from curation.models.incident_notice import IncidentNotice
 from episodes.models import App
 from memoryadmin.lib import clock
-from tests.curation.test_incidents import make_incident
+from tests.curation.incidents.test_working import make_incident
 from tests.episodes.test_refusals import as_role, refused
 from tests.factories import make_app
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from curation.incident_sources import UnknownTargetError, find_target
+from curation.incidents.sources import UnknownTargetError, find_target
 from curation.models import Incident, IncidentLink, LinkKind
 from episodes import holds
 from episodes.audit import Actor

@@ -13,8 +13,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
-from curation.incident_sources import find_source, find_target
-from curation.legal_holds import hold_what_was_linked
+from curation.incidents.legal_holds import hold_what_was_linked
+from curation.incidents.sources import find_source, find_target
 from curation.models import (
     EventKind,
     Incident,

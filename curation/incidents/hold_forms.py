@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from curation.hold_words import KINDS
+from curation.incidents.hold_words import KINDS
 from episodes.enums import HoldKind
 from episodes.holds import REASON_LENGTH
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from django import forms
 
-from curation import incident_words as words
 from curation.incident_hooks import URL_LENGTH
-from curation.incidents import TEXT_LENGTH, TITLE_LENGTH
+from curation.incidents import words
+from curation.incidents.working import TEXT_LENGTH, TITLE_LENGTH
 from curation.models import IncidentState, LinkKind, Severity, SourceKind
 from curation.saying import WORDS_LENGTH
 
