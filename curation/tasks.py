@@ -21,6 +21,6 @@ def raise_alarms() -> int:
 
 @shared_task(name="curation.tell_owners")
 def tell_owners() -> int:
-    from curation.telling import tell_owners as work
+    from curation.owners.telling import tell_owners as work
 
     return work()

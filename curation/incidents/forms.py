@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from django import forms
 
-from curation.incident_hooks import URL_LENGTH
 from curation.incidents import words
 from curation.incidents.working import TEXT_LENGTH, TITLE_LENGTH
 from curation.models import IncidentState, LinkKind, Severity, SourceKind
@@ -82,10 +81,3 @@ class MomentForm(forms.Form):
         if at and not 1970 <= at.year < 9999:
             raise forms.ValidationError("No search can have been at that time.")
         return at.replace(tzinfo=UTC) if at else None
-
-
-class HookForm(forms.Form):
-    """`seen`: the address that the change is based on."""
-
-    url = forms.CharField(label="Address", max_length=URL_LENGTH, required=False)
-    seen = forms.CharField(max_length=URL_LENGTH, required=False)

@@ -10,7 +10,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
-from curation.incident_hooks import (
+from curation.owners.forms import HookForm
+from curation.owners.hooks import (
     AlreadyAskedError,
     NoHookError,
     ask_to_tell,
@@ -18,8 +19,7 @@ from curation.incident_hooks import (
     set_hook,
     signing_secret,
 )
-from curation.incidents.forms import HookForm
-from curation.outward import BadAddressError
+from curation.owners.outward import BadAddressError
 from curation.page import render_page
 from curation.views.incidents import own_incident
 from episodes.applications import NothingChangedError, SettingsChangedError

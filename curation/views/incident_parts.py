@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.filters import page_link
-from curation.incident_hooks import hook_of, list_notices
 from curation.incidents.forms import MomentForm
 from curation.incidents.words import ABSENCES
+from curation.owners.hooks import hook_of, list_notices
 from curation.page import render_page
 from curation.privileged import record_incident_read
 from curation.reach_graph import draw_followed

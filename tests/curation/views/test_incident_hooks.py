@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.test import Client
 
-from curation.incident_hooks import signing_secret
 from curation.models import Incident, IncidentNotice
+from curation.owners.hooks import signing_secret
 from episodes.enums import Role
 from episodes.models import App
 from tests.curation.cast import member_client

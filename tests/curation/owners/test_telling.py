@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from curation import outward
-from curation.incident_hooks import (
+from curation.models import Incident, IncidentEvent, IncidentNotice
+from curation.owners import outward
+from curation.owners.hooks import (
     AlreadyAskedError,
     NoHookError,
     ask_to_tell,
@@ -25,8 +26,7 @@ from curation.incident_hooks import (
     set_hook,
     signing_secret,
 )
-from curation.models import Incident, IncidentEvent, IncidentNotice
-from curation.telling import ATTEMPTS, tell_owners
+from curation.owners.telling import ATTEMPTS, tell_owners
 from episodes.applications import NothingChangedError, SettingsChangedError
 from episodes.models import App, AuditEntry
 from memoryadmin.lib import clock

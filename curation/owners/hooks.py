@@ -10,7 +10,7 @@ from django.db import transaction
 
 from curation import tasks
 from curation.models import Incident, IncidentHook, IncidentNotice
-from curation.outward import read_address
+from curation.owners.outward import read_address
 from episodes import audit
 from episodes.applications import NothingChangedError, SettingsChangedError
 from episodes.audit import Actor

@@ -19,9 +19,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from curation import outward
-from curation.incident_hooks import hook_of, signing_secret
 from curation.models import EventKind, Incident, IncidentEvent, IncidentNotice
+from curation.owners import outward
+from curation.owners.hooks import hook_of, signing_secret
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incident_forwards import read_forwards
 from curation.reading.incidents import read_incident
