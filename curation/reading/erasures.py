@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.erasure_words import counted
+from curation.erasures.words import counted
 from curation.paging import Page, read_page
 from episodes.enums import UNFINISHED, ErasureStatus
 from episodes.erasure.held import apps_that_hold

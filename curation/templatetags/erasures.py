@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.safestring import SafeString
 
-from curation import erasure_words as words
+from curation.erasures import words
 from curation.templatetags.signs import badge
 from episodes.enums import ErasureStatus
 
