@@ -7,7 +7,7 @@ class CurationConfig(AppConfig):
     name = "curation"
 
     def ready(self) -> None:
-        from curation.audit_kept import keep_entries_of_incidents
+        from curation.audit.kept import keep_entries_of_incidents
         from curation.erasable import register_stores
 
         register_stores()

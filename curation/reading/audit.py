@@ -15,8 +15,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from curation.audit_diff import Field, fields_of
-from curation.audit_filters import narrow
+from curation.audit.diff import Field, fields_of
+from curation.audit.filters import narrow
 from curation.paging import Page, read_page
 from episodes.audit.checkpoints import places_of
 from episodes.audit.verifications import Known, read_known

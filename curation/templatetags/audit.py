@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from curation.audit_words import kind_word
+from curation.audit.words import kind_word
 from curation.templatetags.console import icon, inert
 
 register = template.Library()

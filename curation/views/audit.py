@@ -18,9 +18,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import push_url
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.audit_filters import AuditFilterForm, address, chips, said
-from curation.audit_lines import csv_lines, ndjson_lines
-from curation.audit_words import GROUPS, KINDS
+from curation.audit.filters import AuditFilterForm, address, chips, said
+from curation.audit.lines import csv_lines, ndjson_lines
+from curation.audit.words import GROUPS, KINDS
 from curation.filters import page_link, short_address
 from curation.page import render_page, wants_fragment
 from curation.privileged import (

@@ -17,8 +17,8 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.audit_filters import AuditFilterForm
-from curation.audit_lines import ndjson_lines
+from curation.audit.filters import AuditFilterForm
+from curation.audit.lines import ndjson_lines
 from curation.reading.audit import STRETCH, stream_entries
 from episodes import audit
 from episodes.models import App, AuditEntry, AuditPayload
