@@ -14,7 +14,7 @@ from django.db.models import Count
 from benchmarks.measure import Sample
 from benchmarks.processes import cpu_ms, database_sessions, web_workers
 from curation.queue import read_queue
-from curation.setting_words import RANKING
+from curation.settings.words import RANKING
 from episodes.accounts.session_store import SessionStore
 from episodes.models import ApiKey, App, Episode, EpisodeRevision, Member, RankingProfile, RecallHit
 

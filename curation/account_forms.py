@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from curation.settings_forms import role_field
+from curation.settings.forms import role_field
 
 _LONGEST_PASSWORD = 1_000  # longer ones only cost time
 

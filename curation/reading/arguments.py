@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
-from curation.setting_words import RULE_NAMES
+from curation.settings.words import RULE_NAMES
 from episodes.ingest.whitelist import Whitelist
 from episodes.models import App, Episode, EpisodeRevision, Member
 

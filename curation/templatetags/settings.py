@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from curation.reading.ranking_preview import Change
-from curation.setting_words import RuleWord
+from curation.settings.words import RuleWord
 from curation.templatetags.console import icon
 from episodes.models import VectorGeneration
 

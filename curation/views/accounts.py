@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from curation.access import ConsoleRequest, actor_of, superuser_required
 from curation.page import render_page
 from curation.reading.accounts import read_accounts
-from curation.settings_forms import ReasonForm
+from curation.settings.forms import ReasonForm
 from episodes.accounts.second_factor import NotOnError, reset_factor
 from episodes.accounts.standing import (
     LastAdminOfError,

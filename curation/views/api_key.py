@@ -17,8 +17,8 @@ from curation import charts
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.page import render_page
 from curation.reading.keys import COUNTED, DAYS, Day, find_key, read_key
-from curation.setting_words import SCOPES
-from curation.settings_forms import LimitForm, ReasonForm, RotateForm
+from curation.settings.forms import LimitForm, ReasonForm, RotateForm
+from curation.settings.words import SCOPES
 from episodes.keys.issuing import AlreadyRevokedError, KeyEndedError, revoke_key
 from episodes.keys.limits import LimitChangedError, limit_key
 from episodes.keys.rotation import AlreadyRotatedError, rotate_key

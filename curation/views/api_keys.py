@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page
 from curation.reading.keys import list_keys
-from curation.settings_forms import KeyForm
+from curation.settings.forms import KeyForm
 from episodes.keys.issuing import issue_key
 from episodes.keys.subject_tokens import signing_secret
 from episodes.models import ApiKey

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page
 from curation.reading.arguments import COUNTED, ArgumentLine, line_of, list_arguments
-from curation.setting_words import RULES
-from curation.settings_forms import RulesForm
+from curation.settings.forms import RulesForm
+from curation.settings.words import RULES
 from episodes.applications import (
     NothingChangedError,
     SettingsChangedError,

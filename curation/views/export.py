@@ -8,8 +8,8 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.export_forms import ExportForm
 from curation.page import render_page
+from curation.settings.export_form import ExportForm
 from episodes.export.places import NoPlaceError
 from episodes.export.run import begin_export
 

@@ -13,7 +13,7 @@ from curation import words
 from curation.access import actor_named
 from curation.account_forms import JoinForm
 from curation.page import render_page
-from curation.setting_words import ROLE_HINTS
+from curation.settings.words import ROLE_HINTS
 from curation.views.sign_in import enter
 from episodes.accounts import AccountExistsError, BadAccountNameError, WeakPasswordError
 from episodes.accounts.invitations import (

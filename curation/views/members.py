@@ -15,8 +15,8 @@ from curation import words
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.account_forms import InvitationForm
 from curation.page import render_page
-from curation.setting_words import ROLE_HINTS
-from curation.settings_forms import MemberForm, RoleForm
+from curation.settings.forms import MemberForm, RoleForm
+from curation.settings.words import ROLE_HINTS
 from episodes.accounts.invitations import (
     InvitationOverError,
     invite_person,

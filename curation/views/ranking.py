@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page
 from curation.reading.ranking_preview import COUNTED, Preview, preview_profile, resolve
-from curation.settings_forms import RankingForm
+from curation.settings.forms import RankingForm
 from episodes.applications import (
     CONSTANTS,
     NothingChangedError,

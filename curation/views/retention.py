@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page
-from curation.retention_forms import COLUMNS, RetentionForm
+from curation.settings.retention_form import COLUMNS, RetentionForm
 from curation.words import OUTCOMES, REVIEWS
 from episodes.enums import Scope
 from episodes.models import App, RetentionRun

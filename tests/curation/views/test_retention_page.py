@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.retention_forms import COLUMNS
+from curation.settings.retention_form import COLUMNS
 from episodes.models import App, AuditEntry, AuditPayload, Episode, RetentionPolicy
 from episodes.retention.expiry import Kind
 from episodes.retention.policies import MOST_POLICIES, Policy, Wanted, read_retention, set_retention

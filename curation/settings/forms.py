@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from curation import words
-from curation.setting_words import RANKING, RULES, SCOPES, Constant, Group
+from curation.settings.words import RANKING, RULES, SCOPES, Constant, Group
 from episodes.enums import KeyScope, Role
 from episodes.ingest.whitelist import Rule
 from episodes.keys.rotation import LONGEST_OVERLAP, OVERLAP
