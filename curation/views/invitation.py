@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from curation import words
 from curation.access import actor_named
-from curation.account_forms import JoinForm
 from curation.page import render_page
 from curation.settings.words import ROLE_HINTS
+from curation.signing_in.forms import JoinForm
 from curation.views.sign_in import enter
 from episodes.accounts import AccountExistsError, BadAccountNameError, WeakPasswordError
 from episodes.accounts.invitations import (

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from curation import words
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
-from curation.account_forms import InvitationForm
 from curation.page import render_page
 from curation.settings.forms import MemberForm, RoleForm
 from curation.settings.words import ROLE_HINTS
+from curation.signing_in.forms import InvitationForm
 from episodes.accounts.invitations import (
     InvitationOverError,
     invite_person,

@@ -9,9 +9,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, actor_of, signed_in_required
-from curation.account_forms import PasswordForm
 from curation.page import render_page
 from curation.preferences import KEPT_SECONDS, KEYS, THEME, ZONE, PreferencesForm, zones
+from curation.signing_in.forms import PasswordForm
 from curation.views.sign_in import refuse_for_now, safe_return
 from episodes.accounts import WeakPasswordError
 from episodes.accounts.passwords import change_password

@@ -10,9 +10,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, actor_of, signed_in_required
-from curation.account_forms import CodeForm
 from curation.page import render_page
-from curation.qr_code import draw_qr_code
+from curation.signing_in.forms import CodeForm
+from curation.signing_in.qr_code import draw_qr_code
 from curation.views.sign_in import refuse_for_now
 from episodes.accounts.second_factor import (
     AlreadyOnError,

@@ -12,10 +12,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation.access import actor_named
-from curation.account_forms import CodeForm, SignInForm
-from curation.half_signed_in import Half, forget_half, read_half, remember_half
-from curation.known_browser import mark_of, remember_browser
 from curation.page import render_page
+from curation.signing_in.forms import CodeForm, SignInForm
+from curation.signing_in.half_signed_in import Half, forget_half, read_half, remember_half
+from curation.signing_in.known_browser import mark_of, remember_browser
 from episodes.accounts import has_account
 from episodes.accounts.second_factor import WrongCodeError, has_factor, verify_code
 from episodes.accounts.signing_in import (

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, actor_named, actor_of, signed_in_required
-from curation.account_forms import SignInForm
 from curation.page import render_page
+from curation.signing_in.forms import SignInForm
 from curation.views.sign_in import go_on, render_sign_in, safe_return
 from episodes.accounts import AccountExistsError, BadAccountNameError
 from episodes.accounts.identities import (
