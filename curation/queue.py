@@ -20,7 +20,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from curation.paging import PAGE
+from curation.lists.paging import PAGE
 from episodes.models import Member
 from episodes.retention.expiry import UNEXPIRED
 from memoryadmin.lib import clock, cursors

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from curation.audit.words import READS, ROLE_CHOICES, WAYS
-from curation.filters import Chip
+from curation.lists.episode_filters import Chip
 from episodes.models import AuditEntry
 from episodes.models.audit import IS_A_READ
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django import forms
 
+from curation.lists.paging import PAGE
 from curation.models import Extent, FlagReason
-from curation.paging import PAGE
 from curation.poison.flagging import Choice
 from curation.poison.words import REASONS, FlagState
 from curation.saying import WORDS_LENGTH

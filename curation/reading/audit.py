@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 
 from curation.audit.diff import Field, fields_of
 from curation.audit.filters import narrow
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.audit.checkpoints import places_of
 from episodes.audit.verifications import Known, read_known
 from episodes.audit.verify import Break, check_one

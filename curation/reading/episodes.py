@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import Count, F
 
-from curation.filters import Filters
-from curation.paging import Page, read_page
+from curation.lists.episode_filters import Filters
+from curation.lists.paging import Page, read_page
 from episodes.models import Episode, EpisodeRevision, Member, RecallHit
 from memoryadmin.lib import clock
 from memoryadmin.lib.cursors import Cursor

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.erasures.words import counted
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.enums import UNFINISHED, ErasureStatus
 from episodes.erasure.held import apps_that_hold
 from episodes.erasure.request import preview_erasure

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db.models import F, Sum
 
+from curation.lists.paging import Page, read_page
 from curation.models import Containment, Flag
-from curation.paging import Page, read_page
 from curation.poison.words import FlagState
 from episodes.models import Episode, EpisodeRevision, Member
 from memoryadmin.lib.cursors import Cursor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.models import AuditEntry, AuditPayload, Member
 from memoryadmin.lib.cursors import Cursor
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count
 
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.models import Hold, Member
 from memoryadmin.lib import clock
 from memoryadmin.lib.cursors import Cursor

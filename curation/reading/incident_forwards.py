@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.paging import PAGE, Page
+from curation.lists.paging import PAGE, Page
 from curation.reading.incident_backwards import Backwards
 from curation.reading.incidents import Roots
 from episodes.models import Episode, EpisodeRevision, Member

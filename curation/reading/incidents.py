@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from curation.lists.paging import Page, read_page
 from curation.models import Incident, IncidentEvent, IncidentLink, IncidentPerson, LinkKind
-from curation.paging import Page, read_page
 from episodes.models import Member
 from memoryadmin.lib.cursors import Cursor
 

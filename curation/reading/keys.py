@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef
 
-from curation.filters import written_by_key
+from curation.lists.episode_filters import written_by_key
 from curation.reading.history import Act, list_acts
 from episodes.keys.uses import Use, read_uses
 from episodes.models import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from curation.lists.paging import Page, read_page
 from curation.models import Consolidation, ConsolidationStatus, Precedent, PrecedentStatus
 from curation.models.precedent import ENDED, OPEN
-from curation.paging import Page, read_page
 from curation.reading.episodes import count_recalls
 from episodes.models import Member
 from memoryadmin.lib.cursors import Cursor

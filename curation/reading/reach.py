@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.models import Episode, Member, Recall, RecallHit, being_erased
 from memoryadmin.lib.cursors import Cursor
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from curation.recall_words import Fate
+from curation.lists.recall_words import Fate
 from episodes import ranking
 from episodes.enums import Scope
 from episodes.models import (

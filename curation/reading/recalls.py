@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from curation.paging import Page, read_page
-from curation.recall_filters import narrow
+from curation.lists.paging import Page, read_page
+from curation.lists.recall_filters import narrow
 from episodes.models import Member, Recall, RecallHit, being_erased
 from memoryadmin.lib.cursors import Cursor
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from curation.paging import PAGE
+from curation.lists.paging import PAGE
 from memoryadmin.lib import cursors
 from memoryadmin.lib.cursors import BadCursorError
 

@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from curation.recall_words import FACTORS, FATES, Fate
+from curation.lists.recall_words import FACTORS, FATES, Fate
 from curation.templatetags.console import factor
 from curation.templatetags.signs import badge
 from curation.words import TOOLSETS

@@ -21,7 +21,7 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.audit.filters import AuditFilterForm, address, chips, said
 from curation.audit.lines import csv_lines, ndjson_lines
 from curation.audit.words import GROUPS, KINDS
-from curation.filters import page_link, short_address
+from curation.lists.episode_filters import page_link, short_address
 from curation.page import render_page, wants_fragment
 from curation.privileged import (
     record_audit_entry_read,

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_safe
 
 from curation import words
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link
+from curation.lists.episode_filters import page_link
+from curation.lists.paging import Page
 from curation.page import render_page
-from curation.paging import Page
 from curation.privileged import record_episode_read
 from curation.promotion.source import is_candidate
 from curation.reading import history, reach, revisions

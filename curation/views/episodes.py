@@ -6,8 +6,8 @@ from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
 from curation.access import ConsoleRequest, Right, right_required
-from curation.filters import Filters, chips, page_link, presets, short_address
-from curation.forms import EpisodeFilterForm
+from curation.lists.episode_filters import Filters, chips, page_link, presets, short_address
+from curation.lists.episode_form import EpisodeFilterForm
 from curation.page import render_page, wants_fragment
 from curation.reading import episodes as reading
 from memoryadmin.lib.cursors import BadCursorError, Cursor

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.erasures.forms import EraseForm, SubjectForm
 from curation.erasures.words import counted
-from curation.filters import page_link
+from curation.lists.episode_filters import page_link
 from curation.page import render_page
 from curation.privileged import record_erasure_read, record_list_read, record_subject_counted
 from curation.reading.erasures import (

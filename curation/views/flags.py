@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link
+from curation.lists.episode_filters import page_link
 from curation.models import Flag
 from curation.page import render_page
 from curation.poison.flagging import AlreadyLiftedError, flag_episode, lift_flag

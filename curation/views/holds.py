@@ -10,11 +10,11 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link
 from curation.incidents.hold_forms import HoldForm, LiftForm
 from curation.incidents.hold_words import KINDS
 from curation.incidents.legal_holds import TooMuchCoveredError, place_hold
 from curation.incidents.sources import SeveralSubjectsError, UnknownTargetError
+from curation.lists.episode_filters import page_link
 from curation.page import render_page
 from curation.privileged import record_list_read
 from curation.reading.holds import list_holds, read_hold

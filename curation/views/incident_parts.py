@@ -9,9 +9,10 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link
 from curation.incidents.forms import MomentForm
 from curation.incidents.words import ABSENCES
+from curation.lists.episode_filters import page_link
+from curation.lists.recall_words import ARMS, EXCLUSIONS, FATES
 from curation.owners.hooks import hook_of, list_notices
 from curation.page import render_page
 from curation.privileged import record_incident_read
@@ -21,7 +22,6 @@ from curation.reading.as_of import compare_as_of
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incident_forwards import page_sessions, read_forwards
 from curation.reading.incidents import IncidentPage
-from curation.recall_words import ARMS, EXCLUSIONS, FATES
 from curation.views.episodes import asked_cursor
 from curation.views.incidents import around, found_incident
 

@@ -12,12 +12,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link
 from curation.incidents import words
 from curation.incidents.forms import LinkForm, NoteForm, OpenForm, PersonForm, StateForm
 from curation.incidents.legal_holds import is_held
 from curation.incidents.sources import SeveralSubjectsError, UnknownTargetError
 from curation.incidents.working import open_incident
+from curation.lists.episode_filters import page_link
 from curation.models import Incident, IncidentState
 from curation.page import render_page
 from curation.privileged import record_incident_read, record_list_read

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from curation.access import ConsoleRequest, Right, right_required
-from curation.filters import page_link
+from curation.lists.episode_filters import page_link
 from curation.models import Precedent, PrecedentStatus
 from curation.page import render_page
 from curation.promotion.words import LESSON_KINDS, LESSONS, STATUS_KINDS, STATUSES

@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
-from curation.filters import page_link, short_address
+from curation.lists.episode_filters import page_link, short_address
+from curation.lists.recall_filters import RecallFilterForm, chips
+from curation.lists.recall_words import ARMS, EXCLUSIONS, FATES
 from curation.page import render_page, wants_fragment
 from curation.privileged import record_log_read, record_recall_read
 from curation.reading.recall import read_recall
 from curation.reading.recalls import list_recalls
-from curation.recall_filters import RecallFilterForm, chips
-from curation.recall_words import ARMS, EXCLUSIONS, FATES
 from curation.views.episodes import asked_cursor
 
 _TEMPLATE, _FRAGMENT = "curation/recall_list.html", "results"

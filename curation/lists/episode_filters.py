@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.http import QueryDict
 
 from curation import words
-from curation.forms import NOBODY, STATES, EpisodeFilterForm
+from curation.lists.episode_form import NOBODY, STATES, EpisodeFilterForm
 from episodes.enums import (
     AUTHORITIES,
     BlockKind,

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from curation.paging import Page, read_page
+from curation.lists.paging import Page, read_page
 from episodes.models import App, Episode
 from memoryadmin.lib import clock
 from memoryadmin.lib.cursors import BadCursorError, Cursor

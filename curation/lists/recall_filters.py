@@ -10,8 +10,8 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from curation.filters import Chip
-from curation.recall_words import ARMS
+from curation.lists.episode_filters import Chip
+from curation.lists.recall_words import ARMS
 from episodes.enums import Arm
 from episodes.models import Recall, RecallHit
 
