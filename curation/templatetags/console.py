@@ -15,8 +15,8 @@ from django.templatetags.static import static
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from curation import inert as inertness
 from curation import words
+from curation.drawing import inert as inertness
 from memoryadmin.lib import clock
 
 register = template.Library()

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from curation.graphs import mark_alone
+from curation.drawing.graphs import mark_alone
 from curation.models import Extent, FlagReason, FoundIn
 from curation.poison.words import EXTENTS, PLACES, REASONS
 from curation.templatetags.signs import badge

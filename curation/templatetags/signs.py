@@ -8,7 +8,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from curation import charts, words
+from curation import words
+from curation.drawing import charts
 from curation.reading.episode import ToolsetStanding
 from curation.reading.trace import Move, Step
 from curation.templatetags.console import icon, inert, plain, when

@@ -13,8 +13,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation import charts
 from curation.access import ConsoleRequest, Right, actor_of, right_required
+from curation.drawing import charts
 from curation.page import render_page
 from curation.reading.keys import COUNTED, DAYS, Day, find_key, read_key
 from curation.settings.forms import LimitForm, ReasonForm, RotateForm

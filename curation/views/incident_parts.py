@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
+from curation.drawing.reach_graph import draw_followed
 from curation.incidents.forms import MomentForm
 from curation.incidents.words import ABSENCES
 from curation.lists.episode_filters import page_link
@@ -16,7 +17,6 @@ from curation.lists.recall_words import ARMS, EXCLUSIONS, FATES
 from curation.owners.hooks import hook_of, list_notices
 from curation.page import render_page
 from curation.privileged import record_incident_read
-from curation.reach_graph import draw_followed
 from curation.reading.ancestry import read_ancestry
 from curation.reading.as_of import compare_as_of
 from curation.reading.incident_backwards import read_backwards

@@ -6,8 +6,9 @@ from django.http import HttpResponse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from curation import charts, words
+from curation import words
 from curation.access import ConsoleRequest, Right, right_required
+from curation.drawing import charts
 from curation.page import render_page
 from curation.reading.overview import PERIODS, Day, read_overview
 from episodes.enums import Outcome

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
+from curation.drawing.reach_graph import draw_reach
 from curation.models import Containment, Extent
 from curation.page import render_page
 from curation.poison.flagging import (
@@ -22,7 +23,6 @@ from curation.poison.flagging import (
 )
 from curation.poison.forms import ClosureForm, LiftForm, asked_depth
 from curation.privileged import record_reach_read
-from curation.reach_graph import draw_reach
 from curation.reading.flag import (
     FlagPage,
     find_flag,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.safestring import SafeString
 
 from curation import words
-from curation.graphs import Layer, Node, layered_graph
+from curation.drawing.graphs import Layer, Node, layered_graph
 from curation.reading.flag import FlagPage
 from episodes.enums import Outcome, RecallState
 from episodes.reach import Reach, ReachedEpisode

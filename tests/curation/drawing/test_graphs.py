@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from curation.graphs import ROWS, Layer, Node, layered_graph
+from curation.drawing.graphs import ROWS, Layer, Node, layered_graph
 from tests.curation.views.page import Page
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.inert import Ghost, pieces, plain
+from curation.drawing.inert import Ghost, pieces, plain
 
 
 def marks(text: str, *, keep_layout: bool = False) -> list[str]:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from curation.charts import Column, nice_ceiling, share_bar, stacked_columns
+from curation.drawing.charts import Column, nice_ceiling, share_bar, stacked_columns
 from tests.curation.views.page import Element, Page
 
 
