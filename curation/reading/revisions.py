@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curation.revision_diff import Line, as_lines, compare
+from curation.reading.revision_diff import Line, as_lines, compare
 from episodes.models import Episode, EpisodeRevision, Member
 
 

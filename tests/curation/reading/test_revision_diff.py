@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from curation.revision_diff import Line, as_lines, compare
+from curation.reading.revision_diff import Line, as_lines, compare
 
 
 def lines(**members: object) -> list[str]:
