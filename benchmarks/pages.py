@@ -13,7 +13,7 @@ from django.db.models import Count
 
 from benchmarks.measure import Sample
 from benchmarks.processes import cpu_ms, database_sessions, web_workers
-from curation.queue import read_queue
+from curation.review.queue import read_queue
 from curation.settings.words import RANKING
 from episodes.accounts.session_store import SessionStore
 from episodes.models import ApiKey, App, Episode, EpisodeRevision, Member, RankingProfile, RecallHit

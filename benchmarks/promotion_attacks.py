@@ -181,7 +181,7 @@ def _listed(world: World) -> Iterable[tuple[bool, int]]:
 
 
 def _call_success(episode: Episode) -> None:
-    from curation.reviews import Seen, correct_outcome  # noqa: PLC0415
+    from curation.review.deciding import Seen, correct_outcome  # noqa: PLC0415
     from episodes.audit import Actor  # noqa: PLC0415
     from episodes.enums import ActorKind  # noqa: PLC0415
 

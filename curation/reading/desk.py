@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 
-from curation.queue import Item, Place, read_item
 from curation.reading.episode import EpisodePage, Heard, read_episode
 from curation.reading.trace import Move, read_moves
-from curation.reviews import PROPOSED, UNDO_DEPTH, Seen, decisions_of
+from curation.review.deciding import PROPOSED, UNDO_DEPTH, Seen, decisions_of
+from curation.review.queue import Item, Place, read_item
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import AUTHORITIES, Outcome, OutcomeSource, Rating
 from episodes.models import Episode, EpisodeRevision, Member, OutcomeEntry

@@ -7,8 +7,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from curation import words
-from curation.queue import Item, Term, Why
-from curation.queue_words import TERMS, WHY, term_said
+from curation.review.queue import Item, Term, Why
+from curation.review.words import TERMS, WHY, term_said
 from curation.templatetags.console import icon
 from curation.templatetags.signs import badge
 from episodes.enums import Outcome

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_safe
 from curation import words
 from curation.access import ConsoleRequest, Right, right_required
 from curation.page import render_page, wants_fragment
-from curation.queue import Place, Queue, Why, read_queue
-from curation.queue_words import WHY
 from curation.reading.desk import Desk, list_decisions, read_desk
-from curation.review_forms import OUTCOME_KEYS, asked_why
+from curation.review.forms import OUTCOME_KEYS, asked_why
+from curation.review.queue import Place, Queue, Why, read_queue
+from curation.review.words import WHY
 from curation.views.trust import trust_of
 from memoryadmin.lib import clock
 from memoryadmin.lib.cursors import BadCursorError

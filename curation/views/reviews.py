@@ -16,9 +16,7 @@ from django_htmx.http import push_url
 
 from curation.access import ConsoleRequest, Right, actor_of, demand, right_required
 from curation.page import render_page, wants_fragment
-from curation.queue import Queue, read_item, read_queue
-from curation.review_forms import AcceptanceForm, DecisionForm, UndoForm
-from curation.reviews import (
+from curation.review.deciding import (
     ChangedMeanwhileError,
     NotCompletedError,
     NothingProposedError,
@@ -29,6 +27,8 @@ from curation.reviews import (
     correct_outcome,
     undo_decision,
 )
+from curation.review.forms import AcceptanceForm, DecisionForm, UndoForm
+from curation.review.queue import Queue, read_item, read_queue
 from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.queue import FRAGMENT, TEMPLATE, Asked, around, asked_of, read_desk_of
 from episodes.exceptions import AlreadyRetractedError, SubjectErasedError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
-from curation.reviews import Seen, correct_outcome, undo_decision
+from curation.review.deciding import Seen, correct_outcome, undo_decision
 from episodes import lifecycle
 from episodes.enums import BlockKind, Outcome, OutcomeSource
 from episodes.models import Block, Episode, OutcomeEntry

@@ -11,8 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-from curation.queue import Item, Why, read_queue
-from curation.reviews import PROPOSED, Seen, accept_feedback, correct_outcome
+from curation.review.deciding import PROPOSED, Seen, accept_feedback, correct_outcome
+from curation.review.queue import Item, Why, read_queue
 from episodes.enums import Rating
 from episodes.models import Episode, EpisodeRevision, Feedback, Member
 from memoryadmin.demo.desk import Desk

@@ -38,7 +38,7 @@ class Picture:
 
 def pictures() -> Iterator[Picture]:
     """Yield what a newcomer should see, each as somebody who has it before them all day."""
-    from curation.queue import Why, read_queue
+    from curation.review.queue import Why, read_queue
     from episodes.models import App, Episode, Member, Recall
     from memoryadmin.demo.story import SESSIONS
 

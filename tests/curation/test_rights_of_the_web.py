@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from curation.privileged import record_log_read, record_recall_read
-from curation.queue import read_queue
-from curation.reviews import Seen, accept_feedback, correct_outcome, undo_decision
+from curation.review.deciding import Seen, accept_feedback, correct_outcome, undo_decision
+from curation.review.queue import read_queue
 from episodes.applications import (
     CONSTANTS,
     change_profile,

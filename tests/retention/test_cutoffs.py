@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from curation.queue import read_queue
 from curation.reading.candidates import list_candidates
+from curation.review.queue import read_queue
 from episodes import lifecycle
 from episodes.enums import Outcome, ReviewState, Scope
 from episodes.lifecycle import Statement

@@ -15,7 +15,7 @@ from curation.alarms.fisher import chance_of_at_least
 from curation.alarms.looking import raise_alarms, raise_alarms_of
 from curation.models import Alarm, AlarmKind, Flag, FlagReason
 from curation.poison.flagging import flag_alarmed
-from curation.queue import Why, read_queue
+from curation.review.queue import Why, read_queue
 from curation.saying import NothingKeptError
 from episodes.embedding.base import EmbeddingTimeoutError
 from episodes.feedback import record_feedback

@@ -11,7 +11,7 @@ from curation.held.settling import (
     keep_out,
     release_hold,
 )
-from curation.queue import Why, read_queue
+from curation.review.queue import Why, read_queue
 from curation.saying import NothingKeptError
 from episodes import lifecycle
 from episodes.exceptions import SubjectErasedError

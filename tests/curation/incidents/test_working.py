@@ -31,7 +31,7 @@ from episodes.exceptions import SubjectErasedError
 from episodes.models import App, AuditEntry, AuditPayload
 from tests.curation.cast import make_member
 from tests.curation.recalls import make_recall
-from tests.curation.test_reviews_at_once import at_once
+from tests.curation.review.test_at_once import at_once
 from tests.factories import ACTOR, make_app, make_episode, make_tombstone
 
 

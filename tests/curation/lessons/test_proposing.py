@@ -25,7 +25,7 @@ from episodes.embedding.pipeline import embed_due
 from episodes.enums import LessonSource
 from episodes.models import App, AuditEntry, Episode, EpisodeRevision
 from tests.curation.promotion.scene import ANNA, BEN, GOALS, TOOLS, org_episode, review
-from tests.curation.test_reviews_at_once import at_once
+from tests.curation.review.test_at_once import at_once
 from tests.factories import make_app, make_episode, make_steps, make_tombstone
 
 pytestmark = pytest.mark.django_db

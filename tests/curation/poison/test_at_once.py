@@ -20,7 +20,7 @@ from curation.poison.flagging import (
     read_closure,
 )
 from episodes.models import App, Block, Episode
-from tests.curation.test_reviews_at_once import at_once, person
+from tests.curation.review.test_at_once import at_once, person
 from tests.episodes.asking import ask, served
 from tests.episodes.recall_log import spread
 from tests.factories import make_app, make_episode

@@ -7,7 +7,7 @@ from typing import Any
 
 from curation.models import Consolidation, ConsolidationSource, Precedent
 from curation.promotion import approve_precedent, propose_precedent
-from curation.reviews import Seen, correct_outcome
+from curation.review.deciding import Seen, correct_outcome
 from episodes.audit import Actor
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import ActorKind

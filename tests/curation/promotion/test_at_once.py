@@ -18,7 +18,7 @@ from episodes.audit import Actor
 from episodes.enums import ActorKind
 from episodes.models import Block, Episode
 from tests.curation.promotion.scene import CARA, make_proposal, make_source, source_of
-from tests.curation.test_reviews_at_once import at_once
+from tests.curation.review.test_at_once import at_once
 from tests.factories import make_app
 
 PEOPLE = 6

@@ -13,7 +13,7 @@ from curation.access import Right
 from curation.incidents.working import add_note, link_target, open_incident
 from curation.models import Precedent
 from curation.poison.flagging import lift_closure
-from curation.reviews import Seen, correct_outcome
+from curation.review.deciding import Seen, correct_outcome
 from episodes.enums import Role
 from episodes.keys.issuing import issue_key
 from episodes.models import App, Episode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from curation.queue import read_item
+from curation.review.queue import read_item
 from episodes.models import App, Episode, Member
 from tests.curation.cast import member_client
 from tests.curation.recalls import make_recall

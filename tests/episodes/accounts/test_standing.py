@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import UpdateError
 from django.test import Client
 
-from curation.reviews import Seen, correct_outcome
+from curation.review.deciding import Seen, correct_outcome
 from episodes.accounts import BadAccountNameError, create_account
 from episodes.accounts.standing import (
     LastAdminOfError,

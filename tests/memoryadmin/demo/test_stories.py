@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from curation.models import Incident
-from curation.queue import read_queue
 from curation.reading.as_of import compare_as_of
 from curation.reading.incident_backwards import read_backwards
 from curation.reading.incident_forwards import read_forwards
 from curation.reading.incidents import read_incident
-from curation.reviews import Seen, accept_feedback
+from curation.review.deciding import Seen, accept_feedback
+from curation.review.queue import read_queue
 from episodes.enums import BlockKind
 from episodes.models import Block, Episode, EpisodeRevision, Feedback, Member, RecallHit
 from memoryadmin.demo import correction, investigating, poison, special, story

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django import forms
 
 from curation import words
-from curation.queue import Place, Why
-from curation.reviews import BadSeenError, Seen
+from curation.review.deciding import BadSeenError, Seen
+from curation.review.queue import Place, Why
 from curation.saying import WORDS_LENGTH
 from episodes.enums import Outcome
 from memoryadmin.lib.cursors import BadCursorError

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from curation.models import Alarm, AlarmEnd, AlarmKind
-from curation.queue import Item, Place, Queue, Why, read_item, read_queue
+from curation.review.queue import Item, Place, Queue, Why, read_item, read_queue
 from episodes import lifecycle
 from episodes.enums import Rating
 from episodes.feedback import record_feedback

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curation.queue import Term, Why
+from curation.review.queue import Term, Why
 from curation.words import Word
 
 WHY = {

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from curation.reviews import ChangedMeanwhileError, Seen, correct_outcome, undo_decision
+from curation.review.deciding import ChangedMeanwhileError, Seen, correct_outcome, undo_decision
 from episodes.audit import Actor
 from episodes.enums import ActorKind
 from episodes.exceptions import AlreadyRetractedError

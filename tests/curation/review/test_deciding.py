@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from curation.reviews import (
+from curation.review.deciding import (
     UNDO_DEPTH,
     UNDO_WITHIN,
     BadSeenError,
