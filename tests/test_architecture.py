@@ -56,13 +56,9 @@ def sources(*folders: str) -> list[Path]:
 
 def is_entry_point(path: Path) -> bool:
     folders = set(path.relative_to(ROOT).parts[:-1])
-    return bool(folders & {"api", "views", "commands"}) or path.stem in {
-        "admin",
-        "forms",
-        "serializers",
-        "tasks",
-        "views",
-    }
+    if folders & {"api", "views", "commands"} or path.stem.endswith(("form", "forms")):
+        return True
+    return path.stem in {"admin", "serializers", "tasks", "views"}
 
 
 def writes(source: str) -> list[str]:
