@@ -1,4 +1,4 @@
-"""A graph in layers as inline SVG, drawn like curation/drawing/charts.py: attributes for place, classes for
+"""A graph in layers as inline SVG, drawn like charts.py beside it: attributes for place, classes for
 colour and line. Pure. A layer shows its weightiest nodes and counts the others, so that five
 thousand take the room of ten; the page puts the table behind it.
 """

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class NotEligibleError(Exception):
-    """The episode cannot be promoted; `why` is a code (promotion_words.INELIGIBLE)."""
+    """The episode cannot be promoted; `why` is a code (promotion/words.INELIGIBLE)."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -34,7 +34,7 @@ class SamePersonError(Exception):
 
 
 class SourceChangedError(Exception):
-    """The source is no longer what was proposed; `why` is a code (promotion_words.CHANGES)."""
+    """The source is no longer what was proposed; `why` is a code (promotion/words.CHANGES)."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
