@@ -22,6 +22,7 @@ from uuid import UUID
 from django.conf import settings
 
 from episodes.models import IdempotencyRecord
+from episodes.tombstones import is_any_erased
 from memoryadmin.lib import clock
 
 # Longer than any request takes: a full batch takes seconds.
@@ -91,7 +92,11 @@ def claim_request(
     if not is_old and bytes(found.body_hash) != record.body_hash:
         raise KeyReusedError
     if not is_old and found.status is not None:
-        return Kept(found.status, found.answer)
+        if not is_any_erased(app_id=app_id, user_ids=user_ids):
+            return Kept(found.status, found.answer)
+        # nothing is said any more of who was erased: carried out anew, it is refused, and of a
+        # batch that subject's items are; the erasure deletes the record when its turn comes
+        return _take_over(found, record)
     lease_left = found.created_at + LEASE - now
     if not is_old and lease_left > timedelta(0):
         raise InProgressError(int(lease_left.total_seconds()) + 1)

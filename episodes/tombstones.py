@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import QuerySet
 
 from episodes.exceptions import SubjectErasedError
 from episodes.models import Tombstone
@@ -27,6 +29,12 @@ def lock_id(hashed: bytes) -> int:
     return int.from_bytes(hashed[:8], "big", signed=True)
 
 
+def is_any_erased(*, app_id: int, user_ids: Iterable[str]) -> bool:
+    """Whether one of them is an erased subject now. For an answer; a write asks `refuse_erased`."""
+    hashed = [subject_hash(app_id=app_id, user_id=user_id) for user_id in user_ids]
+    return bool(hashed) and _standing(app_id).filter(subject_hash__in=hashed).exists()
+
+
 def refuse_erased(*, app_id: int, user_id: str) -> None:
     """Raise SubjectErasedError for an erased subject. Belongs into the writing transaction.
 
@@ -37,7 +45,9 @@ def refuse_erased(*, app_id: int, user_id: str) -> None:
     hashed = subject_hash(app_id=app_id, user_id=user_id)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock_id(hashed)])
-    if Tombstone.objects.filter(
-        app_id=app_id, subject_hash=hashed, readmitted_at__isnull=True
-    ).exists():
+    if _standing(app_id).filter(subject_hash=hashed).exists():
         raise SubjectErasedError
+
+
+def _standing(app_id: int) -> QuerySet[Tombstone]:
+    return Tombstone.objects.filter(app_id=app_id, readmitted_at__isnull=True)

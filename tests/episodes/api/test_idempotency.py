@@ -11,13 +11,14 @@ from django.db import connection
 
 from episodes.api.views import feedback as feedback_view
 from episodes.api.views import sessions as sessions_view
+from episodes.erasure.request import request_erasure
 from episodes.feedback import record_feedback
 from episodes.idempotency import LEASE, Claim, claim_request, purge_expired
 from episodes.ingest.store import write_session
-from episodes.models import App, Episode, Feedback, IdempotencyRecord
+from episodes.models import App, Episode, Feedback, IdempotencyRecord, Tombstone
 from memoryadmin.lib import clock
 from tests.episodes.api.client import Answer, ApiClient
-from tests.factories import GOAL, make_app, make_body, make_key
+from tests.factories import ACTOR, GOAL, make_app, make_body, make_key, make_tombstone
 
 FEEDBACK = {"user_id": "user-1", "session_id": "session-1", "rating": "positive"}
 
@@ -116,6 +117,56 @@ def test_batch_replays_its_rejections(client: ApiClient) -> None:
     assert [error["code"] for error in second.body["results"][1]["errors"]] == [
         error["code"] for error in first.body["results"][1]["errors"]
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("sessions", make_body()),
+        ("feedback", FEEDBACK),
+        ("outcomes", {"user_id": "user-1", "session_id": "session-1", "outcome": "success"}),
+    ],
+)
+def test_nothing_is_replayed_of_who_is_to_be_erased(
+    client: ApiClient, app: App, path: str, body: dict[str, Any]
+) -> None:
+    client.post("sessions", make_body())
+    client.post("sessions", make_body("user-2"), Idempotency_Key="k-2")
+    first = client.post(path, body, Idempotency_Key="k-1")
+    request_erasure(app=app, user_id="user-1", actor=ACTOR)
+
+    again = [client.post(path, body, Idempotency_Key="k-1") for _ in range(2)]
+    neighbour = client.post("sessions", make_body("user-2"), Idempotency_Key="k-2")
+
+    assert first.status in {200, 201}
+    assert [one.errors for one in again] == [[("", "subject_erased")]] * 2
+    assert [one.status for one in again] == [410, 410]
+    assert (neighbour.status, neighbour.headers["Idempotent-Replayed"]) == (201, "true")
+
+
+def test_a_batch_is_answered_anew_when_a_subject_of_it_is_to_be_erased(
+    client: ApiClient, app: App
+) -> None:
+    items = {"items": [make_body("user-1"), make_body("user-2")]}
+    client.post("sessions/batch", items, Idempotency_Key="k-1")
+    request_erasure(app=app, user_id="user-1", actor=ACTOR)
+
+    again = client.post("sessions/batch", items, Idempotency_Key="k-1")
+
+    assert "Idempotent-Replayed" not in again.headers
+    assert [result["status"] for result in again.body["results"]] == ["rejected", "unchanged"]
+    assert again.body["results"][0]["errors"][0]["code"] == "subject_erased"
+
+
+def test_who_was_let_in_again_is_replayed_what_was_written_since(
+    client: ApiClient, app: App
+) -> None:
+    make_tombstone(app, "user-1")
+    Tombstone.objects.update(readmitted_at=clock.now())
+
+    answers = [client.post("sessions", make_body(), Idempotency_Key="k-1") for _ in range(2)]
+
+    assert [one.status for one in answers] == [201, 201]
 
 
 def test_refusal_is_not_kept(client: ApiClient) -> None:
