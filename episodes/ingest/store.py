@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
-from episodes.enums import LessonSource, Outcome, ReviewState, Scope, State
+from episodes.enums import BlockKind, LessonSource, Outcome, ReviewState, Scope, State
 from episodes.exceptions import FeedbackNotAllowedError, LifecycleOpenError
 from episodes.feedback import take_feedback
 from episodes.ingest import formats  # noqa: F401  (registers them)
@@ -30,7 +31,7 @@ from episodes.ingest.statements import new_statements
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.lifecycle import Statement
-from episodes.models import App, Episode, EpisodeQuerySet, EpisodeRevision, Toolset
+from episodes.models import App, Block, Episode, EpisodeQuerySet, EpisodeRevision, Toolset
 from episodes.tombstones import refuse_erased
 from episodes.trust.burst import Burst, Claim, find_burst, hold_others
 from memoryadmin.lib import clock, ids
@@ -121,7 +122,7 @@ def write_session(
 def session_status(
     *, app_id: int, user_id: str, session_id: str, episode_key: str = ""
 ) -> SessionAnswer | None:
-    """Return what is stored of a session, as the answer to its last accepted write would say it."""
+    """Return what is stored of a session, as the answer to the same write would say it now."""
     of_subject = Episode.objects.of_subject(user_id).unerased()
     heads = of_subject.filter(
         app_id=app_id, session_id=session_id, episode_key=episode_key, revision__gte=1
@@ -130,7 +131,7 @@ def session_status(
     if head is None or _has_expired(head, head.app):
         return None
     newest = EpisodeRevision.objects.get(pk=(app_id, head.id, head.n_revisions))
-    return _answer("unchanged", head, newest)
+    return _as_it_stands(head, newest)
 
 
 def _storable(write: SessionWrite) -> SessionWrite:
@@ -255,11 +256,11 @@ class _Offer:
         statements = self._statements(head, newest, ahead=ahead)
         completed_at = self._completed_at(head)
         if not ahead and not statements and completed_at is None:
-            return _answer("unchanged", head, newest)
+            return _as_it_stands(head, newest)
         self._advance(head)
         if not statements and completed_at is None:
             lifecycle.note_progress(head=head)
-            return _answer("unchanged", head, newest)
+            return _as_it_stands(head, newest)
         lifecycle.record_evidence(
             head=head,
             verb="episode.confirmed",
@@ -356,6 +357,19 @@ class _Offer:
                 retired_at__isnull=True,
                 last_used_at__lt=now - TOUCH_TOOLSET_AFTER,
             ).update(last_used_at=now)
+
+
+def _as_it_stands(head: Episode, newest: EpisodeRevision) -> SessionAnswer:
+    """Return the answer for what is stored already: `held` as long as the newest evidence is."""
+    held = (
+        Block.objects.filter(app_id=head.app_id, episode=head, closed_at__isnull=True)
+        .filter(Q(revision=newest.revision) | Q(revision__isnull=True), kind=BlockKind.HELD)
+        .order_by("opened_at", "id")
+        .first()
+    )
+    if held is not None:
+        return _answer("held", head, newest, reason=held.reason or None)
+    return _answer("unchanged", head, newest)
 
 
 def _answer(

@@ -157,7 +157,7 @@ def test_lines_that_are_messages_are_one_session(app: App, tmp_path: Path) -> No
 
 
 def test_repeating_changes_nothing(app: App, tmp_path: Path) -> None:
-    bodies = [make_body("u-1", f"s-{number}", outcome="success") for number in range(5)]
+    bodies = [make_body("u-1", f"s-{number}", outcome="partial") for number in range(5)]
     path = put_lines(tmp_path / "bodies.jsonl", *bodies)
     ingest(path)
     before = (
