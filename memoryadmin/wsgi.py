@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import signal
 
 from django.core.wsgi import get_wsgi_application
 
 from memoryadmin.lib import env
 from memoryadmin.lib.processes import die_with_parent
 
-die_with_parent()
+# A worker of Granian is a fork: until it has handlers of its own it has its parent's, which only notes
+# a SIGTERM. And the parent is asked for by name: one that has died before this line is no parent any
+# more, and its orphan would keep the port.
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+_main = multiprocessing.parent_process()
+die_with_parent(_main.pid if _main else None)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryadmin.settings")
 env.required("DATABASE_URL", why="the web process starts no database; `manage.py up` does")
 
