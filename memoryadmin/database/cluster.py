@@ -10,8 +10,10 @@ import importlib.util
 import os
 import shlex
 import shutil
+import signal
 import tempfile
 import time
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +21,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from memoryadmin.database.unprivileged import Launcher, launcher
-from memoryadmin.lib.processes import can_see_processes, is_in_folder, working_in
+from memoryadmin.lib.processes import can_see_processes, is_in_folder, name_of, working_in
 
 SUPERUSER = "postgres"
 _PORT = 5432
@@ -34,7 +36,7 @@ _SERVER_OPTIONS = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c log_lock_waits=off "
     "-c log_parameter_max_length=0 -c log_parameter_max_length_on_error=0"
 )
-_ATTEMPTS, _PAUSE = 40, 0.25
+_ATTEMPTS, _PATIENCE, _PAUSE = 40, 12, 0.25
 _START_WITHIN = 300  # seconds: a crash recovery takes its time
 # How lines of the server's log begin that may hold values.
 _TELLING = (b"STATEMENT: ", b"DETAIL: ", b"CONTEXT: ", b"QUERY: ", b"ERROR: ")
@@ -85,13 +87,28 @@ class Cluster:
 
     def _short_socket(self, note: Path) -> Path:
         """Return a folder elsewhere, the same one for every process: a note holds its path."""
-        if note.exists():
+        while (known := self._noted(note)) is None:
+            made = Path(tempfile.mkdtemp(prefix="memoryadmin-"))  # mode 0700
+            beside = note.with_name(f"{note.name}.{os.getpid()}")
+            beside.write_text(str(made))
+            try:
+                os.link(beside, note)  # whole or not at all, and the first one's stays
+            except FileExistsError:
+                made.rmdir()
+            finally:
+                beside.unlink()
+        return known
+
+    def _noted(self, note: Path) -> Path | None:
+        try:
             known = Path(note.read_text())
-            if known.is_dir() and known.stat().st_uid in (os.geteuid(), self._runner.account):
-                return known
-        made = Path(tempfile.mkdtemp(prefix="memoryadmin-"))  # mode 0700
-        note.write_text(str(made))
-        return made
+        except FileNotFoundError:
+            return None
+        is_ours = known.is_absolute() and known.is_dir()
+        if is_ours and known.stat().st_uid in (os.geteuid(), self._runner.account):
+            return known
+        note.unlink(missing_ok=True)
+        return None
 
     def dsn(self, *, user: str, dbname: str) -> str:
         # trust inside a 0700 folder; the password is there because the queue's client wants one
@@ -118,9 +135,13 @@ class Cluster:
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
             self.log.replace(self.folder / "log.1")
         said: str | None = "processes of a killed server are still there"
-        for _ in range(_ATTEMPTS):
-            # the children of a killed postmaster hold its shared memory and files for a moment
-            if not working_in(self.data):
+        for attempt in range(_ATTEMPTS):
+            # the children of a killed postmaster hold its shared memory and files for a moment; one
+            # that computes does not notice, and nobody will get its answer
+            left = working_in(self.data)
+            if left and attempt >= _PATIENCE:
+                _end(left)
+            if not left:
                 said = self._launch()
                 if said is None:
                     return
@@ -201,3 +222,10 @@ class Cluster:
             )
             output.seek(0)
             return output.read().strip() if done.returncode else None
+
+
+def _end(pids: list[int]) -> None:
+    for pid in pids:
+        if name_of(pid) == "postgres":  # and not somebody's shell in the folder
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

@@ -56,10 +56,7 @@ class EmbeddedServer:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise ClusterError(
-                f"the data folder {data_dir} cannot be used ({error.strerror}); "
-                f"choose another one with MEMORYADMIN_DATA_DIR"
-            ) from None
+            raise _not_usable(data_dir, error) from None
         self._cluster = Cluster(self.folder)
         self.owner_dsn = self._cluster.dsn(user=OWNER, dbname=NAME)
         self.app_dsn = self._cluster.dsn(user=APP, dbname=NAME)
@@ -74,7 +71,10 @@ class EmbeddedServer:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        users = os.open(self.folder / "users.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            users = os.open(self.folder / "users.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _not_usable(self.folder.parent, error) from None
         try:
             with self._starting_or_stopping():
                 fcntl.flock(users, fcntl.LOCK_SH)
@@ -125,6 +125,13 @@ class EmbeddedServer:
             yield
         finally:
             os.close(lock)
+
+
+def _not_usable(data_dir: Path, error: OSError) -> ClusterError:
+    return ClusterError(
+        f"the data folder {data_dir} cannot be used ({error.strerror}); "
+        f"choose another one with MEMORYADMIN_DATA_DIR"
+    )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -29,7 +30,8 @@ def can_see_processes() -> bool:
 
 
 def is_in_folder(pid: int, folder: Path) -> bool:
-    """Whether the process lives and works in the folder; without /proc, whether it lives."""
+    """Whether the process lives and works in the folder; without /proc, whether it lives. Of one that
+    we may not look into (root without SYS_PTRACE), whether it is of the folder's owner."""
     if not can_see_processes():
         try:
             os.kill(pid, 0)
@@ -37,15 +39,47 @@ def is_in_folder(pid: int, folder: Path) -> bool:
             return False
         return True
     try:
-        # a zombie has no working folder any more
-        return (_PROC / str(pid) / "cwd").readlink() == folder
+        return _works_in(pid, folder)
+    except PermissionError:
+        return _is_of(folder.stat().st_uid, pid)
+
+
+def working_in(folder: Path) -> list[int]:
+    """Return the living processes whose working folder it is; none without /proc, and none of those
+    that we may not look into."""
+    if not can_see_processes():
+        return []
+    found = []
+    for pid in [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]:
+        with suppress(PermissionError):
+            if _works_in(pid, folder):
+                found.append(pid)
+    return found
+
+
+def name_of(pid: int) -> str:
+    """Return what the kernel calls the process; empty if it is gone."""
+    try:
+        return (_PROC / str(pid) / "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _is_of(account: int, pid: int) -> bool:
+    """Whether the process is the account's, and no zombie."""
+    try:
+        place = _PROC / str(pid)
+        # pid (name) state ...; a name may have brackets itself
+        state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+        return place.stat().st_uid == account and state != "Z"
     except OSError:
         return False
 
 
-def working_in(folder: Path) -> list[int]:
-    """Return the living processes whose working folder it is; none without /proc."""
-    if not can_see_processes():
-        return []
-    pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
-    return [pid for pid in pids if is_in_folder(pid, folder)]
+def _works_in(pid: int, folder: Path) -> bool:
+    """Raises PermissionError."""
+    try:
+        # a zombie has no working folder any more
+        return (_PROC / str(pid) / "cwd").readlink() == folder
+    except (FileNotFoundError, ProcessLookupError):
+        return False

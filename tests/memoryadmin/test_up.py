@@ -33,7 +33,8 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        return environment(self.folder)
+        # a proxy that nobody answers at: what is on this machine is not asked through it
+        return environment(self.folder, http_proxy="http://127.0.0.1:9")
 
     def answers(self) -> bool:
         address = f"http://127.0.0.1:{self.port}/healthz"
@@ -76,7 +77,7 @@ def program(place: Place) -> Iterator[Running]:
     log.write_text("")
     arguments = ["manage.py", "up", "--port", str(place.port), "--no-demo"]
     with running(arguments, log=log, env=place.env) as up:
-        eventually(lambda: "answers at" in up.said(), within=60, show=up.said)
+        eventually(lambda: "answers at" in up.said(), within=180, show=up.said)
         yield up
 
 

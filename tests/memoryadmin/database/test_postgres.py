@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -114,6 +115,18 @@ def test_a_killed_postmaster_comes_back_with_everything_acknowledged(folder: Pat
     assert not lives(folder)
 
 
+def test_who_computes_for_a_killed_postmaster_is_no_obstacle(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+
+    with server.in_use(), closing(psycopg.connect(server.owner_dsn, autocommit=True)) as busy:
+        busy.pgconn.send_query(b"SELECT sum(sqrt(n)) FROM generate_series(1, 1000000000) n")
+        os.kill(postmaster(folder), signal.SIGKILL)
+
+        eventually(server.revive)
+        assert value(server.owner_dsn, "SELECT 1") == 1
+    assert not lives(folder)
+
+
 def test_a_killed_user_leaves_a_server_that_the_next_one_uses_and_stops(folder: Path) -> None:
     holding = (
         "import time; from memoryadmin.database import postgres\n"
@@ -165,6 +178,20 @@ def test_a_path_too_long_for_a_socket_gets_a_short_one(folder: Path) -> None:
     assert usual.socket.stat().st_mode & 0o777 == 0o700
     assert Cluster(deep).socket == usual.socket
     usual.socket.rmdir()
+
+
+def test_a_torn_note_of_a_short_path_is_written_anew(folder: Path) -> None:
+    deep = folder / ("torn" * 30)
+    deep.mkdir()
+    note = deep / "socket_path"
+    note.touch()
+
+    found = Cluster(deep).socket
+
+    assert note.read_text() == str(found)
+    assert found.is_absolute()
+    assert [path.name for path in deep.iterdir()] == ["socket_path"]
+    found.rmdir()
 
 
 def test_the_environment_names_the_server_inside_and_is_restored_outside(
