@@ -12,8 +12,43 @@ from kombu.transport import pgmq
 from pgmq import PGMQueue
 from psycopg_pool import ConnectionPool
 
+_WAKES = """
+SELECT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'trigger_notify_queue_insert_listeners'
+    AND tgrelid = to_regclass(format('pgmq.%%I', 'q_' || %s::text)))
+"""
+# An unlogged table: empty after a crash of the server, and then nobody is woken.
+_WAKE = """
+INSERT INTO pgmq.notify_insert_throttle (queue_name, throttle_interval_ms) VALUES (%s, %s)
+ON CONFLICT DO NOTHING
+"""
+
+
+class Channel(pgmq.Channel):  # type: ignore[misc]  # kombu has no types
+    """Makes of the queue only what is missing. The package makes the wake-up trigger anew whenever a
+    process first sends: that waits for a backup, which reads the table until it ends, and every
+    message of everybody waits behind it."""
+
+    def _new_queue(self, queue: str, **kwargs: Any) -> None:
+        if self._has_queue(queue):
+            self._maybe_enable_notify(queue)
+        else:
+            super()._new_queue(queue, **kwargs)
+
+    def _maybe_enable_notify(self, queue: str, queue_name: str | None = None) -> None:
+        if not self.use_notify:
+            return
+        name = queue_name or self._queue_name(queue)
+        [wakes] = self.pgmq._execute_one(_WAKES, [name])
+        if not wakes:
+            super()._maybe_enable_notify(queue, queue_name=name)
+            return
+        with self.pgmq.pool.connection() as connection:
+            connection.execute(_WAKE, [name, self.notify_throttle_interval_ms])
+        self.connection._register_notify_queue(name)
+
 
 class Transport(pgmq.Transport):  # type: ignore[misc]  # kombu has no types
+    Channel = Channel
     _notify_waiter: Any
 
     def __init__(self, client: Any, **kwargs: Any) -> None:

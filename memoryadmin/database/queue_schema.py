@@ -7,7 +7,7 @@ from pgmq.install import get_embedded_install_sql
 from memoryadmin.database.server_check import Cursor, ServerNotUsableError, fetch_value
 from memoryadmin.lib.roles import APP
 
-# Celery's transport creates its queue and its wake-up trigger whenever it connects. The app may
+# Celery's transport creates its queue and its wake-up trigger where they are missing. The app may
 # not own objects of the schema: the owner calls these functions, too, and must not run the app's
 # code. So these two run as the owner, and everything else as the caller.
 _AS_OWNER = ("pgmq.create(text)", "pgmq.enable_notify_insert(text, integer)")
@@ -25,6 +25,8 @@ def ensure(cursor: Cursor, *, queue: str) -> None:
     cursor.execute(get_embedded_install_sql())
     arm(cursor)
     cursor.execute("SELECT pgmq.create(%s)", [queue])
+    # here and not by the first process that sends: it locks out whoever sends or reads
+    cursor.execute("SELECT pgmq.enable_notify_insert(%s, 0)", [queue])
 
 
 def arm(cursor: Cursor) -> None:

@@ -208,6 +208,24 @@ def test_who_only_sends_listens_to_nothing(
     assert listening == [(_NAME,)]
 
 
+def test_a_new_process_sends_while_a_backup_reads(queue: psycopg.Connection[Any]) -> None:
+    options = {
+        **app.conf.broker_transport_options,
+        "conn_string": conftest.test_dsn(options=f"-c role={APP} -c lock_timeout=3s"),
+    }
+    queue.execute("TRUNCATE pgmq.notify_insert_throttle")  # as a crash of the server does
+
+    with queue.transaction():
+        queue.execute("LOCK TABLE pgmq.q_memoryadmin IN ACCESS SHARE MODE")
+        with app.connection_for_write(transport_options=options) as connection:
+            app.send_task("tests.away", connection=connection)
+        assert depth(queue) == 1
+    woken = queue.execute("SELECT * FROM pgmq.list_notify_insert_throttles()").fetchall()
+    queue.execute("SELECT pgmq.purge_queue('memoryadmin')")
+
+    assert [row[:2] for row in woken] == [("memoryadmin", 0)]
+
+
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 def test_redis_carries_the_same_tasks(tmp_path: Path, queue: psycopg.Connection[Any]) -> None:
     path, port = tmp_path / "note", free_port()
