@@ -34,8 +34,9 @@ def make_backup(dsn: str, path: Path) -> int:
     """Write the database of `dsn` to a new file that its owner alone may read; return its size."""
     if path.exists():
         raise BackupError(f"{path} is there already")
-    beside = path.with_name(f"{path.name}.part")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # each one its own: two at once into one file would make a backup of neither
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
+    beside = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             _run(
@@ -49,10 +50,11 @@ def make_backup(dsn: str, path: Path) -> int:
             file.flush()
             os.fsync(file.fileno())
         os.link(beside, path)  # not a rename: of two at once the first one's file stays
+        _keep_name(path.parent)
     except FileExistsError:
         raise BackupError(f"{path} is there already") from None
     finally:
-        beside.unlink()
+        beside.unlink(missing_ok=True)
     return path.stat().st_size
 
 
@@ -80,6 +82,15 @@ def load_backup(dsn: str, path: Path) -> None:
         )
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("ANALYZE")  # statistics are not in a backup
+
+
+def _keep_name(folder: Path) -> None:
+    """A file whose name is lost with the power is lost, too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def is_empty(dsn: str) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from memoryadmin.database import backup
 from memoryadmin.database.backup import BackupError, is_empty, load_backup, make_backup
 from memoryadmin.database.postgres import EmbeddedServer
 from memoryadmin.database.restored import note_restored, objections
+from tests import conftest
 from tests.factories import ACTOR, make_app, make_body, make_episode, make_tombstone
 from tests.memoryadmin.running import ROOT, environment
 
@@ -281,6 +283,23 @@ def test_a_file_that_is_none_leaves_an_empty_database(
         with pytest.raises(BackupError, match="pg_dump failed"):
             make_backup(dsn, tmp_path / "new")
     assert list(tmp_path.glob("new*")) == []
+
+
+def test_of_two_backups_at_once_one_stands_and_is_whole(db: None, tmp_path: Path) -> None:
+    wanted, dsn = tmp_path / "file", conftest.test_dsn()
+
+    def attempt() -> object:
+        try:
+            return make_backup(dsn, wanted)
+        except BackupError as error:
+            return str(error)
+
+    with ThreadPoolExecutor() as pool:
+        ends = {first.result() for first in [pool.submit(attempt), pool.submit(attempt)]}
+
+    assert ends == {wanted.stat().st_size, f"{wanted} is there already"}
+    assert "episodes_episode" in backup._contents(dsn, wanted)
+    assert list(tmp_path.iterdir()) == [wanted]
 
 
 def test_a_password_is_in_no_argument(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
