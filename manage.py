@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
         if command == "up":  # it listens on the loopback address only
             os.environ.setdefault("MEMORYADMIN_LOCAL", "1")
         for signum in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(signum, _leave)
+            if signal.getsignal(signum) != signal.SIG_IGN:  # under nohup the terminal may go
+                signal.signal(signum, _leave)
         with postgres.database(migrated=not as_owner):
             execute_from_command_line(arguments)
     except _REFUSALS as error:

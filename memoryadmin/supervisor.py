@@ -50,6 +50,7 @@ class Supervisor:
         before = {
             signum: signal.signal(signum, self._stop_soon)
             for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(signum) != signal.SIG_IGN  # nohup's
         }
         try:
             while not self._stopping:

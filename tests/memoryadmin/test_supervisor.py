@@ -96,3 +96,23 @@ def test_the_handlers_of_the_surrounding_program_are_put_back(tmp_path: Path) ->
     run([], stop_when=lambda: True)
 
     assert [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_terminal_that_goes_stops_nothing_under_nohup(tmp_path: Path) -> None:
+    note = tmp_path / "living"
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    hung_up: list[bool] = []
+
+    def hang_up() -> bool:
+        if not hung_up:
+            os.kill(os.getpid(), signal.SIGHUP)
+            hung_up.append(True)
+            return False
+        return bool(pids(note))
+
+    try:
+        said = run([program("living", LIVING, note)], stop_when=hang_up)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (len(pids(note)), said) == (1, [])
