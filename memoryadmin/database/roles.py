@@ -35,13 +35,14 @@ def prepare_cluster(dsn: str, *, template_dsn: str, name: str) -> None:
         is_made = made.fetchone() is not None
         if is_made and known >= set(_ATTRIBUTES):
             return
-        for role, attributes in _ATTRIBUTES.items():
-            if role not in known:
-                connection.execute(
-                    SQL("CREATE ROLE {} ").format(Identifier(role)) + SQL(attributes)
-                )
-        connection.execute(f"GRANT {API}, {ERASE} TO {APP}")
-        connection.execute(f"GRANT {APP}, {API}, {ERASE} TO {OWNER}")
+        with connection.transaction():  # a role that stands is believed to have its memberships
+            for role, attributes in _ATTRIBUTES.items():
+                if role not in known:
+                    connection.execute(
+                        SQL("CREATE ROLE {} ").format(Identifier(role)) + SQL(attributes)
+                    )
+            connection.execute(f"GRANT {API}, {ERASE} TO {APP}")
+            connection.execute(f"GRANT {APP}, {API}, {ERASE} TO {OWNER}")
         if is_made:
             return
         # not a trusted extension: from the template every new database has it
