@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import psycopg
+from django.db import DatabaseError, InterfaceError
 
 from episodes.keys.lookup import Caller
 from episodes.models import ApiKey, KeyUse, RateWindow
@@ -50,14 +51,14 @@ def count_refusal(*, caller: Caller, route: str, status: int) -> None:
 
     An answer is not withheld because it could not be counted.
     """
-    if caller.used > caller.limit_per_minute:
+    if caller.used > caller.limit_per_minute or status == 503:
         return
     try:
         # the row may go between being looked for and being locked; then a newer one is there
         for _ in range(2):
             if fetch_all(_REFUSE, {"key_id": caller.key_id, "what": f"{status} {route}"}):
                 return
-    except psycopg.Error as error:
+    except (psycopg.Error, DatabaseError, InterfaceError) as error:
         _log.warning("a refusal was not counted: %s", type(error).__name__)
 
 
