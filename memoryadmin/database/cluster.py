@@ -128,8 +128,7 @@ class Cluster:
     def start(self) -> None:
         if not self.data.exists():
             self._initialise()
-        if self.is_alive():
-            self._await_connections()
+        if self.is_alive() and self._takes_connections():
             return
         self._runner.own(self.socket)
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
@@ -175,14 +174,18 @@ class Cluster:
         waiting = ("-w", "-t", str(_START_WITHIN))
         return self._pg_ctl(*waiting, "-l", str(self.log), "-o", options, "start")
 
-    def _await_connections(self) -> None:
+    def _takes_connections(self) -> bool:
+        """Wait until the living server takes connections, or is gone: somebody may have been killed
+        while stopping it."""
         deadline = time.monotonic() + _START_WITHIN
         while True:
             try:
                 psycopg.connect(self.dsn(user=SUPERUSER, dbname="postgres")).close()
-                return
+                return True
             except psycopg.OperationalError as error:
-                if time.monotonic() > deadline or not self.is_alive():
+                if not self.is_alive():
+                    return False
+                if time.monotonic() > deadline:
                     raise ClusterError(
                         f"PostgreSQL runs but takes no connection: {error}"
                     ) from None

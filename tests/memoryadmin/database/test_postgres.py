@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -123,6 +124,21 @@ def test_who_computes_for_a_killed_postmaster_is_no_obstacle(folder: Path) -> No
         os.kill(postmaster(folder), signal.SIGKILL)
 
         eventually(server.revive)
+        assert value(server.owner_dsn, "SELECT 1") == 1
+    assert not lives(folder)
+
+
+def test_a_server_that_is_still_stopping_is_waited_for(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    with server.in_use(), psycopg.connect(server.owner_dsn, autocommit=True):
+        os.kill(postmaster(folder), signal.SIGTERM)  # smart: it waits for us to leave
+        stopping = Cluster(folder / "postgres")
+        assert stopping.is_alive()
+        with ThreadPoolExecutor() as pool:
+            started = pool.submit(stopping.start)
+            eventually(lambda: "shutdown request" in (folder / "postgres" / "log").read_text())
+            os.kill(postmaster(folder), signal.SIGINT)  # fast
+            started.result(60)
         assert value(server.owner_dsn, "SELECT 1") == 1
     assert not lives(folder)
 
