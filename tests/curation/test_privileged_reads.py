@@ -6,12 +6,13 @@ be forgotten.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.urls import get_resolver
 
-from curation.access import Right
+from curation.access import RIGHTS, Right
 from episodes.enums import Role
 from episodes.models import App, AuditEntry
 from episodes.models.audit import IS_A_READ
@@ -20,15 +21,25 @@ from tests.curation.test_role_matrix import (
     INSTALLATION,
     address,
     address_of_installation,
+    arguments_of,
     guarded,
     make_user_entry,
-    of_the_console,
+    thing,
 )
 from tests.factories import make_episode
 
 PRIVILEGED = {Right.SEE_RECALLS, Right.SEE_INCIDENTS, Right.SEE_AUDIT, Right.SEE_ERASURES}
 # Under a right of many, and still the reading of who was given what.
 BY_NAME = {"curation:episode-recalls", "curation:poison-flag", "curation:poison-block"}
+# Whatever takes something out of the store as a file.
+EXPORTS = {
+    "curation:audit-export",
+    "curation:erasure-download",
+    "curation:incident-csv",
+    "curation:incident-html",
+    "curation:incident-json",
+    "curation:settings-export-file",
+}
 # What shows nothing of anybody, and why.
 FREE = {
     "curation:audit-verification": "numbers, times and places of the chain",
@@ -36,26 +47,20 @@ FREE = {
 }
 
 
-def exports() -> set[str]:
-    """Whatever takes something out of the store is a view of a module of that name."""
-    return {
-        f"curation:{pattern.name}"
-        for pattern in of_the_console(get_resolver().url_patterns)
-        if pattern.callback.__module__.endswith("_exports")
-    }
-
-
 def privileged() -> list[str]:
     by_right = {name for name, right in guarded().items() if right in PRIVILEGED}
-    return sorted(by_right | BY_NAME | exports())
+    return sorted(by_right | BY_NAME | EXPORTS)
+
+
+def opened(client: Client, path: str) -> Any:
+    """Open an address, or send to it what it takes."""
+    answer = client.get(path)
+    return client.post(path, {"form": "csv"}) if answer.status_code == 405 else answer
 
 
 def looks(client: Client, path: str) -> list[str]:
-    """Open an address, or send to it what it takes; return what was recorded of it."""
-    answer = client.get(path)
-    if answer.status_code == 405:
-        answer = client.post(path, {"form": "csv"})
-    assert answer.status_code == 200, path
+    """Return what was recorded of opening an address."""
+    assert opened(client, path).status_code == 200, path
     return list(AuditEntry.objects.filter(IS_A_READ, actor="reader").values_list("verb", flat=True))
 
 
@@ -66,6 +71,23 @@ def test_a_look_is_recorded(app: App, name: str) -> None:
     client = sign_in(make_member(app, role, "reader"))
 
     assert bool(looks(client, path)) == (name not in FREE)
+
+
+def test_every_file_is_known(app: App) -> None:
+    """By what is answered, not by where it is written."""
+    episode = make_episode(app)
+    clients = {role: sign_in(make_member(app, role)) for role in Role}
+
+    made: dict[str, object] = {"episode_id": episode.id}
+    files = set()
+    for name, right in guarded().items():
+        role = next(role for role in reversed(Role) if right in RIGHTS[role])
+        made |= {one: thing(one, app, episode) for one in arguments_of(name) - made.keys()}
+        answer = opened(clients[role], address(name, app, episode, **made))
+        if answer.streaming or "Content-Disposition" in answer.headers:
+            files.add(name)
+
+    assert files == EXPORTS
 
 
 @pytest.mark.parametrize(

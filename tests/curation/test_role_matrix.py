@@ -150,16 +150,17 @@ def incident_of(app: App) -> Incident:
     return found or open_incident(app=app, title="Found", description="So.", actor=ACTOR)
 
 
+def arguments_of(name: str) -> frozenset[str]:
+    """Return what the address of a name has to be told."""
+    found = get_resolver("curation.urls").reverse_dict.getlist(name.removeprefix("curation:"))
+    [arguments] = {frozenset(names) for _, names in found[0][0]}
+    return arguments
+
+
 def address(name: str, app: App, episode: Episode, **made: object) -> str:
     """Return the address of a name. `made` are things of the app by their name in it."""
-    [pattern] = [
-        p for p in of_the_console(get_resolver().url_patterns) if f"curation:{p.name}" == name
-    ]
-    [arguments] = {
-        frozenset(names)
-        for _, names in get_resolver("curation.urls").reverse_dict.getlist(pattern.name)[0][0]
-    }
     made["episode_id"] = episode.id
+    arguments = arguments_of(name)
     named = {one: made[one] if one in made else thing(one, app, episode) for one in arguments}
     return reverse(name, kwargs=named)
 
