@@ -91,7 +91,11 @@ class Overview:
 
 
 def read_overview(*, member: Member, days: int) -> Overview:
-    """Seven queries. Counts are of what is visible: nothing expired, nothing being erased."""
+    """Seven queries. Counts are of what is visible: nothing expired, nothing being erased.
+
+    Of a recall it has when and by which agent. What was asked for is read on a page that records
+    who looked (curation/privileged.py).
+    """
     counted = _count_heads(member)
     completed = counted["completed"]
     recent = Recall.objects.filter(~being_erased(), app_id=member.app_id).order_by(
@@ -112,7 +116,7 @@ def read_overview(*, member: Member, days: int) -> Overview:
         ],
         waiting=_waiting(member, counted),
         recalls=_count_recalls(member, days),
-        recent_recalls=list(recent.defer("excluded", "query_tokens")[:RECALLS]),
+        recent_recalls=list(recent.defer("query", "excluded", "query_tokens")[:RECALLS]),
     )
 
 
