@@ -46,6 +46,8 @@ class Right(StrEnum):
 
 
 # Each role can do what stands beside it and nothing that stands beside another (product.md §1).
+# What was done to a key stands on the key's page: those who read settings see its acts without
+# SEE_AUDIT and unrecorded, because looking after keys needs it and no subject's text is among them.
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.READ}),
     Role.REVIEWER: frozenset({Right.READ, Right.DECIDE}),

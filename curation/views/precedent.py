@@ -4,7 +4,6 @@ what stood in the way is said on it, beside what was typed."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -36,7 +35,6 @@ from curation.promotion.refusals import (
     UnknownFieldError,
 )
 from curation.promotion.words import CHANGES, SAME_PERSON, UNPUBLISHABLE
-from curation.reading.history import list_acts
 from curation.reading.precedent import PrecedentPage, read_precedent
 from curation.saying import NothingKeptError
 from curation.views.promotion import around
@@ -239,7 +237,6 @@ def _render(
         "approval": form if isinstance(form, ApprovalForm) else None,
         "ending": form if isinstance(form, EndForm) else None,
         "other_apps": [seat.app.name for seat in request.seats if seat.app != request.seat.app],
-        "acts": _acts(request, page.precedent),
         **_rights(request, page),
     }
     return render_page(request, _TEMPLATE, context, status=status)
@@ -258,17 +255,6 @@ def _rights(request: ConsoleRequest, page: PrecedentPage) -> dict[str, bool]:
         "may_end": curates and is_published,
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),
     }
-
-
-def _acts(request: ConsoleRequest, precedent: Precedent) -> Any:
-    if not request.seat.may(Right.SEE_AUDIT):
-        return []
-    return list_acts(
-        member=request.seat.member,
-        target_kind="precedent",
-        target_id=str(precedent.id),
-        cursor=None,
-    ).rows
 
 
 def _tab(precedent: Precedent) -> str:

@@ -18,6 +18,7 @@ from curation.promotion import (
     edit_draft,
     offer_precedent,
     propose_precedent,
+    refuse_precedent,
     withdraw_precedent,
 )
 from episodes.enums import Role
@@ -357,6 +358,18 @@ def test_an_offer_goes_to_an_app_that_one_belongs_to(app: App) -> None:
     assert "Offered" in page.texts("span", class_="badge")
     assert SUBJECT not in page.source
     assert there.post(url(other, offer.id, "approve"), {"seen": 1}).status_code == 302
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.COMPLIANCE])
+def test_its_audit_is_read_where_that_is_recorded(app: App, role: str) -> None:
+    precedent = make_proposal(app)
+    refuse_precedent(precedent=precedent, seen=precedent.version, reason="Not this.", actor=BEN)
+    audited = f"/apps/{app.name}/audit/?target_kind=precedent&target={precedent.id}"
+
+    page = Page(sign_in(make_member(app, role)).get(url(app, precedent.id)))
+
+    assert page.all("ol", class_="acts") == []
+    assert (audited in {a["href"] for a in page.all("a")}) == (role == Role.COMPLIANCE)
 
 
 def test_another_apps_precedent_is_not_found(app: App, anna: Client) -> None:
