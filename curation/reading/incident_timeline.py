@@ -49,11 +49,12 @@ def read_timeline(
 
 def _of_runs(backwards: Backwards) -> Iterator[Moment]:
     for one in backwards.recalled:
-        given = len(one.precedents)
+        given = sum(precedent.given.hit.served for precedent in one.precedents)
+        what = f"Searched, and was given {given} of {one.recall.candidates:,}"
         yield Moment(
             one.recall.recalled_at,
             LINKS[LinkKind.RECALL],
-            f"Searched, and was given {given} of {one.recall.candidates:,}",
+            "Searched; held out, nothing was sent" if one.recall.is_held_out else what,
             name=one.recall.session_id or "",
             text=one.recall.query,
             link=("recall", str(one.recall.id)),

@@ -13,6 +13,7 @@ from django.db.models.functions import TruncDay
 
 from episodes.enums import (
     AUTHORITIES,
+    Arm,
     BlockKind,
     IndexState,
     Outcome,
@@ -62,9 +63,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RecallFigures:
+    """`n_answered`: those that were sent a precedent. The experiment's control arm is sent none."""
+
     n: int
     n_answered: int
     n_degraded: int
+    n_held_out: int
 
     @property
     def answered_share(self) -> float | None:
@@ -200,12 +204,15 @@ def _count_days(member: Member, days: int) -> list[Day]:
 
 
 def _count_recalls(member: Member, days: int) -> RecallFigures:
-    since = clock.now() - timedelta(days=days)
+    since, held_out = clock.now() - timedelta(days=days), Q(arm=Arm.CONTROL)
     counted: dict[str, Any] = Recall.objects.filter(
         app_id=member.app_id, recalled_at__gt=since
     ).aggregate(
         n=Count("*"),
-        answered=Count("recalled_at", filter=Q(n_hits__gt=0)),
+        answered=Count("recalled_at", filter=Q(n_hits__gt=0) & ~held_out),
+        held_out=Count("recalled_at", filter=held_out),
         degraded=Count("recalled_at", filter=Q(degraded=True)),
     )
-    return RecallFigures(counted["n"], counted["answered"], counted["degraded"])
+    return RecallFigures(
+        counted["n"], counted["answered"], counted["degraded"], counted["held_out"]
+    )

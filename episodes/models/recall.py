@@ -55,6 +55,7 @@ class Recall(models.Model):
     degraded = models.BooleanField(default=False)
     explained = models.BooleanField(default=False)
     candidates = models.PositiveIntegerField()
+    # What won, also where the control arm was sent nothing of it: `n_served` says what was.
     n_hits = models.PositiveSmallIntegerField()
     # The best that were not served, with what they would be weighed by under another profile:
     # [{"episode_id", "scope", "revision", "reason", "similarity", "text", "outcome",
@@ -102,6 +103,15 @@ class Recall(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether the experiment kept back what was found."""
+        return self.arm == Arm.CONTROL
+
+    @property
+    def n_served(self) -> int:
+        return 0 if self.is_held_out else self.n_hits
 
 
 class RecallHit(models.Model):

@@ -248,6 +248,19 @@ def test_the_timeline_tells_what_happened_in_order(
     ]
 
 
+def test_the_timeline_says_what_was_held_out(
+    app: App, compliance: Client, precedent: Episode
+) -> None:
+    App.objects.filter(pk=app.pk).update(control_share=1.0)
+    make_recall(app, session_id="run-2")
+    incident = make_incident(app, source_kind="session", source_id="run-2")
+
+    page = read(compliance, app, f"{incident.id}/")
+
+    [searched] = [told for told in page.texts("div", class_="what") if "Searched" in told]
+    assert searched.startswith("Searched; held out, nothing was sent")
+
+
 def test_backwards_shows_what_was_given_as_it_was_and_who_stands_behind_it(
     app: App, compliance: Client, incident: Incident, precedent: Episode
 ) -> None:

@@ -106,6 +106,18 @@ def test_another_period_is_the_usual_one(app: App, viewer: Client, asked: str) -
     assert page.texts("a", aria_current="true") == ["billing-agent viewer", "30 days"]
 
 
+def test_what_is_held_out_was_not_answered(app: App, viewer: Client) -> None:
+    make_episode(app, outcome="success", embedded=True)
+    make_recall(app)
+    App.objects.filter(pk=app.pk).update(control_share=1.0)
+    make_recall(app, session_id="run-2")
+
+    page = Page(viewer.get(f"/apps/{app.name}/"))
+
+    assert figures(page)["Answered with precedent"] == "50 % 1 of 2, 1 held out"
+    assert page.texts("td", data_label="served") == ["0", "1"]
+
+
 @pytest.mark.parametrize("role", [*Role.values, "superuser"])
 def test_nobody_is_shown_what_was_asked_for(app: App, role: str) -> None:
     """That is read on pages that record who looked; those who may open them are led there."""
