@@ -149,8 +149,7 @@ def written_by_key(prefix: str) -> Exists:
     )
 
 
-def blocked_by(kind: BlockKind) -> Exists:
-    """Whether an open block of this kind stands on an episode."""
+def _blocked_by(kind: BlockKind) -> Exists:
     return Exists(
         Block.objects.filter(
             app_id=OuterRef("app_id"), episode_id=OuterRef("id"), kind=kind, closed_at__isnull=True
@@ -163,8 +162,8 @@ _STATES: dict[str, Q | Exists] = {
     "completed": Q(state=State.COMPLETED),
     "recallable": Q(state=State.COMPLETED, recall_state=RecallState.RECALLABLE),
     "blocked": Q(recall_state=RecallState.BLOCKED),
-    "held": blocked_by(BlockKind.HELD),
-    "quarantined": blocked_by(BlockKind.QUARANTINE),
+    "held": _blocked_by(BlockKind.HELD),
+    "quarantined": _blocked_by(BlockKind.QUARANTINE),
     "pending": Q(index_state=IndexState.PENDING),
     "contradicted": Q(contradicted=True),
 }

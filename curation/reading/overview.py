@@ -163,11 +163,17 @@ def _figures(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _waiting(member: Member, counted: Mapping[str, int]) -> Waiting:
-    standing = Block.objects.filter(app_id=member.app_id, closed_at__isnull=True).aggregate(
+    visible = Episode.objects.visible_to(member)
+    standing = Block.objects.filter(
+        app_id=member.app_id, closed_at__isnull=True, episode_id__in=visible.values("id")
+    ).aggregate(
         held=Count("episode_id", filter=Q(kind=BlockKind.HELD), distinct=True),
         quarantined=Count("episode_id", filter=Q(kind=BlockKind.QUARANTINE), distinct=True),
     )
-    oldest = PendingEmbedding.objects.filter(app_id=member.app_id).aggregate(at=Min("created_at"))
+    pending = visible.filter(index_state=IndexState.PENDING).values("id")
+    oldest = PendingEmbedding.objects.filter(
+        app_id=member.app_id, episode_id__in=pending
+    ).aggregate(at=Min("created_at"))
     return Waiting(
         unknown=counted["unknown"],
         not_verified=counted["not_verified"],
@@ -206,7 +212,7 @@ def _count_days(member: Member, days: int) -> list[Day]:
 def _count_recalls(member: Member, days: int) -> RecallFigures:
     since, held_out = clock.now() - timedelta(days=days), Q(arm=Arm.CONTROL)
     counted: dict[str, Any] = Recall.objects.filter(
-        app_id=member.app_id, recalled_at__gt=since
+        ~being_erased(), app_id=member.app_id, recalled_at__gt=since
     ).aggregate(
         n=Count("*"),
         answered=Count("recalled_at", filter=Q(n_hits__gt=0) & ~held_out),

@@ -8,6 +8,7 @@ from django.test import Client
 
 from episodes import lifecycle
 from episodes.enums import BlockKind, Role
+from episodes.erasure.request import request_erasure
 from episodes.models import App
 from memoryadmin.lib import clock
 from tests.curation.cast import make_member, sign_in
@@ -78,6 +79,29 @@ def test_what_waits_leads_to_its_list(app: App, viewer: Client) -> None:
     for question, n in waiting(page).items():
         listed = Page(viewer.get(f"/apps/{app.name}/episodes/?{question}"))
         assert len(listed.all("a", class_="row-link")) == int(n), question
+
+
+def test_what_is_hidden_is_in_no_figure(app: App, viewer: Client) -> None:
+    """Of a subject that is being erased, or expired: the lists behind the figures have neither."""
+    make_episode(app, session_id="seen", outcome="success")
+    old = clock.now() - timedelta(days=200)
+    hidden = [
+        make_episode(app, session_id="expired", completed_at=old),
+        make_episode(app, session_id="a", user_id="gone"),
+    ]
+    for episode in hidden:
+        for kind in (BlockKind.HELD, BlockKind.QUARANTINE):
+            lifecycle.block_episode(episode=episode, kind=kind, actor=ACTOR)
+    make_recall(app, user_id="gone")
+    request_erasure(app=app, user_id="gone", actor=ACTOR)
+
+    page = Page(viewer.get(f"/apps/{app.name}/"))
+
+    n = waiting(page)
+    assert (n["state=held"], n["state=quarantined"], n["state=pending"]) == ("0", "0", "1")
+    assert figures(page)["Recalls"] == "0 in 30 days"
+    [pending] = [a for a in page.texts("a") if a.startswith("Without a vector yet")]
+    assert pending == "Without a vector yet · oldest just now 1"
 
 
 def test_the_chart_has_its_table_behind_it(app: App, viewer: Client) -> None:
