@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Count, Min, Q
 from django.db.models.functions import TruncDay
 
+from episodes.effective import REVIEW_SOURCES
 from episodes.enums import (
     AUTHORITIES,
     Arm,
@@ -48,7 +49,8 @@ class OutcomeShare:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What needs somebody. `oldest_pending`: since when the oldest waits for its vector."""
+    """What needs somebody. `unknown`: without those of which a person decided that nobody knows,
+    as in the queue. `oldest_pending`: since when the oldest waits for its vector."""
 
     unknown: int
     not_verified: int
@@ -156,6 +158,8 @@ def _figures(group: Mapping[str, Any]) -> Iterator[str]:
     if group["recall_state"] == RecallState.RECALLABLE:
         yield "recallable"
     yield group["outcome"]
+    if group["outcome"] == Outcome.UNKNOWN and group["outcome_source"] not in REVIEW_SOURCES:
+        yield "not_known"
     if group["outcome_source"] in AUTHORITIES:
         yield f"{group['outcome']}_verified"
     else:
@@ -175,7 +179,7 @@ def _waiting(member: Member, counted: Mapping[str, int]) -> Waiting:
         app_id=member.app_id, episode_id__in=pending
     ).aggregate(at=Min("created_at"))
     return Waiting(
-        unknown=counted["unknown"],
+        unknown=counted["not_known"],
         not_verified=counted["not_verified"],
         contradicted=counted["contradicted"],
         changed=counted["changed"],

@@ -9,6 +9,7 @@ from django.test import Client
 from episodes import lifecycle
 from episodes.enums import BlockKind, Role
 from episodes.erasure.request import request_erasure
+from episodes.lifecycle import Statement
 from episodes.models import App
 from memoryadmin.lib import clock
 from tests.curation.cast import make_member, sign_in
@@ -27,7 +28,9 @@ def figures(page: Page) -> dict[str, str]:
 
 def waiting(page: Page) -> dict[str, str]:
     return {
-        a["href"].partition("?")[2]: a["data-n"] for a in page.all("a") if "data-n" in a.attributes
+        a["href"].removeprefix("/apps/billing-agent/"): a["data-n"]
+        for a in page.all("a")
+        if "data-n" in a.attributes
     }
 
 
@@ -62,22 +65,25 @@ def test_what_waits_leads_to_its_list(app: App, viewer: Client) -> None:
     blocked = make_episode(app, session_id="a", outcome="success")
     lifecycle.block_episode(episode=blocked, kind=BlockKind.QUARANTINE, actor=ACTOR)
     make_episode(app, session_id="b", outcome=None)
+    decided = make_episode(app, session_id="e", outcome=None)
+    unknown = Statement("unknown", "reviewer", reason="Nobody knows.")
+    lifecycle.state_outcome(episode=decided, statement=unknown, actor=ACTOR)
     make_episode(app, session_id="c", final=False)
 
     page = Page(viewer.get(f"/apps/{app.name}/"))
 
     assert waiting(page) == {
-        "outcome=unknown&state=completed": "1",
-        "verified=no&state=completed": "1",
-        "state=contradicted": "0",
-        "review=changed_after_review": "0",
-        "state=held": "0",
-        "state=quarantined": "1",
-        "state=pending": "3",
-        "state=open": "1",
+        "queue/?why=unknown": "1",
+        "episodes/?verified=no&state=completed": "1",
+        "episodes/?state=contradicted": "0",
+        "episodes/?review=changed_after_review": "0",
+        "episodes/?state=held": "0",
+        "episodes/?state=quarantined": "1",
+        "episodes/?state=pending": "4",
+        "episodes/?state=open": "1",
     }
     for question, n in waiting(page).items():
-        listed = Page(viewer.get(f"/apps/{app.name}/episodes/?{question}"))
+        listed = Page(viewer.get(f"/apps/{app.name}/{question}"))
         assert len(listed.all("a", class_="row-link")) == int(n), question
 
 
@@ -97,8 +103,8 @@ def test_what_is_hidden_is_in_no_figure(app: App, viewer: Client) -> None:
 
     page = Page(viewer.get(f"/apps/{app.name}/"))
 
-    n = waiting(page)
-    assert (n["state=held"], n["state=quarantined"], n["state=pending"]) == ("0", "0", "1")
+    n = {question.rpartition("=")[2]: n for question, n in waiting(page).items()}
+    assert (n["held"], n["quarantined"], n["pending"]) == ("0", "0", "1")
     assert figures(page)["Recalls"] == "0 in 30 days"
     [pending] = [a for a in page.texts("a") if a.startswith("Without a vector yet")]
     assert pending == "Without a vector yet · oldest just now 1"
