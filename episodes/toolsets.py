@@ -1,28 +1,29 @@
 """Declaring which tools an agent has now, and retiring what it has no longer.
 
 *Current* is a set per app and agent, so that a rolling deployment does not retire itself: what was
-declared, is not retired and was used within a week (episodes/search/ reads it that way).
+declared, is not retired and was used within a week (episodes/models/toolset.py). What went out of use
+is not current again by being used: that takes a declaration, which a plain key cannot make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from episodes import audit
 from episodes.audit import Actor
 from episodes.models import App, Toolset
+from episodes.models.toolset import USE
 from episodes.toolset_hash import Tool, hash_tools, kind_of
 from memoryadmin.lib import clock
 
-__all__ = ["UnknownToolsetError", "declare_toolset", "kind_of", "retire_toolset"]
+__all__ = ["UnknownToolsetError", "declare_toolset", "kind_of", "retire_toolset", "use_toolset"]
 
-# Out of use for so long, a toolset is no longer current (episodes/search/ reads it so).
-USE = timedelta(days=7)
+# A use is written down at most so often.
+NOTED_AFTER = timedelta(hours=1)
 
 
 class UnknownToolsetError(Exception):
@@ -41,7 +42,7 @@ def declare_toolset(
     hashed = hash_tools(tools)
     now = clock.now()
     named = {"app": app, "agent_id": agent_id, "version": version or hashed.version}
-    _end_disused(now, **named)
+    _end_disused(Toolset.objects.filter(**named))
     standing, is_new = Toolset.objects.select_for_update().get_or_create(
         **named,
         retired_at=None,
@@ -64,10 +65,24 @@ def declare_toolset(
     return standing, is_new
 
 
-def _end_disused(now: datetime, **named: Any) -> None:
-    """Let a standing that went out of use end when it did, before its version stands anew."""
-    out_of_use = now - USE
-    Toolset.objects.filter(**named, retired_at=None, last_used_at__lte=out_of_use).update(
+def use_toolset(*, app: App, agent_id: str, version: str) -> None:
+    """Keep a declared version current while its episodes come in.
+
+    What is out of use stays so, or a key that may not declare would make it current, and the week
+    between would seem never to have been.
+    """
+    now = clock.now()
+    Toolset.objects.in_use(now).filter(
+        app=app,
+        agent_id__in=("", agent_id),  # '' is any agent
+        version=version,
+        last_used_at__lt=now - NOTED_AFTER,
+    ).update(last_used_at=now)
+
+
+def _end_disused(toolsets: QuerySet[Toolset]) -> None:
+    """Let a standing that went out of use end when it did, before anything is said of it."""
+    toolsets.filter(retired_at=None, last_used_at__lte=clock.now() - USE).update(
         retired_at=F("last_used_at") + USE
     )
 
@@ -80,10 +95,12 @@ def retire_toolset(
 
     Return what stood last, by agent. Retiring again changes nothing. Raises UnknownToolsetError.
     """
-    declared = Toolset.objects.select_for_update().filter(app=app, version=version)
+    declared = Toolset.objects.filter(app=app, version=version)
     if agent_id is not None:
         declared = declared.filter(agent_id=agent_id)
-    latest = {toolset.agent_id: toolset for toolset in declared.order_by("declared_at", "id")}
+    _end_disused(declared)
+    in_order = declared.select_for_update().order_by("declared_at", "id")
+    latest = {toolset.agent_id: toolset for toolset in in_order}
     if not latest:
         raise UnknownToolsetError
     for toolset in latest.values():

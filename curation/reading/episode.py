@@ -11,7 +11,6 @@ from uuid import UUID
 from django.db.models import Count, F, Max, Q
 
 from curation.reading.episodes import RECENT
-from episodes import toolsets
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import ToolsetRelation
 from episodes.models import (
@@ -158,8 +157,8 @@ def _toolset(head: Episode, revision: EpisodeRevision) -> ToolsetStanding:
     if head.agent_id:
         declared = declared.filter(agent_id__in=("", head.agent_id))
     every = list(declared.order_by("declared_at", "id"))
-    used_since = clock.now() - toolsets.USE
-    current = [one for one in every if one.retired_at is None and one.last_used_at > used_since]
+    now = clock.now()
+    current = [one for one in every if one.ends_at > now]
     mine = [one for one in every if one.version == revision.toolset_version]
     if revision.toolset_version in {one.version for one in current} - {""}:
         relation = ToolsetRelation.CURRENT
@@ -167,5 +166,6 @@ def _toolset(head: Episode, revision: EpisodeRevision) -> ToolsetStanding:
         relation = ToolsetRelation.OTHER
     else:
         relation = ToolsetRelation.UNKNOWN
-    ended = mine[-1].retired_at if mine and relation is not ToolsetRelation.CURRENT else None
-    return ToolsetStanding(relation, ended)
+    ended = [one.ends_at for one in mine if one.ends_at <= now]
+    is_past = ended and relation is not ToolsetRelation.CURRENT
+    return ToolsetStanding(relation, max(ended) if is_past else None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from episodes.models import Member, Toolset
-from episodes.toolsets import USE
 from memoryadmin.lib import clock
 
 SHOWN = 200
@@ -23,19 +22,14 @@ class Standing:
     def is_current(self) -> bool:
         return self.ended_at is None
 
-    @property
-    def is_retired(self) -> bool:
-        return self.toolset.retired_at is not None
-
 
 def list_toolsets(*, member: Member) -> list[Standing]:
     """Return what is current first, then what ended last. One query."""
     now = clock.now()
     standings = []
     for toolset in Toolset.objects.filter(app_id=member.app_id).order_by("-declared_at")[:SHOWN]:
-        out_of_use = toolset.last_used_at + USE
-        ended = toolset.retired_at or (out_of_use if out_of_use <= now else None)
-        standings.append(Standing(toolset, ended))
+        ended = toolset.ends_at
+        standings.append(Standing(toolset, ended if ended <= now else None))
     current = [one for one in standings if one.is_current]
     past = [one for one in standings if one.ended_at is not None]
     return current + sorted(past, key=lambda one: one.ended_at or now, reverse=True)

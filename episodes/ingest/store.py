@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
@@ -31,14 +31,14 @@ from episodes.ingest.statements import new_statements
 from episodes.ingest.storable import Storable
 from episodes.ingest.whitelist import Whitelist
 from episodes.lifecycle import Statement
-from episodes.models import App, Block, Episode, EpisodeQuerySet, EpisodeRevision, Toolset
+from episodes.models import App, Block, Episode, EpisodeQuerySet, EpisodeRevision
 from episodes.tombstones import refuse_erased
+from episodes.toolsets import use_toolset
 from episodes.trust.burst import Burst, Claim, find_burst, hold_others
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 
 LIFECYCLE = "lifecycle"
-TOUCH_TOOLSET_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,8 @@ class _Offer:
             )
         else:
             delay_on_commit(tasks.embed_due)
-        self._touch_toolset()
+        if version := self.write.toolset_version:
+            use_toolset(app=self.app, agent_id=self.write.agent_id, version=version)
         if held is not None:
             return _answer("held", head, revision, reason=held.reason)
         return _answer("created" if is_new else "updated", head, revision)
@@ -345,18 +346,6 @@ class _Offer:
         if not self.write.final or head.state == State.COMPLETED:
             return None
         return self.write.completed_at or self.evidence.last_event_at or clock.now()
-
-    def _touch_toolset(self) -> None:
-        """Keep a declared toolset current while its episodes come in; at most once an hour."""
-        if self.write.toolset_version:
-            now = clock.now()
-            Toolset.objects.filter(
-                app=self.app,
-                agent_id__in=("", self.write.agent_id),  # '' is any agent
-                version=self.write.toolset_version,
-                retired_at__isnull=True,
-                last_used_at__lt=now - TOUCH_TOOLSET_AFTER,
-            ).update(last_used_at=now)
 
 
 def _as_it_stands(head: Episode, newest: EpisodeRevision) -> SessionAnswer:

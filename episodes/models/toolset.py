@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -8,6 +10,27 @@ from episodes.enums import HashKind
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import one_of
+
+# Out of use for so long, a toolset is no longer current.
+USE = timedelta(days=7)
+# The same in SQL, of a toolset `t`: what is in use, and when a standing ends. One that is in use
+# ends in the future, by its last use. (`ToolsetQuerySet.in_use`, `Toolset.ends_at`.)
+IN_USE = f"""t.retired_at IS NULL
+        AND t.last_used_at > %(now)s::timestamptz - interval '{USE.days} days'"""
+ENDS_AT = f"coalesce(t.retired_at, t.last_used_at + interval '{USE.days} days')"
+
+
+class ToolsetQuerySet(models.QuerySet["Toolset"]):
+    def in_use(self, moment: datetime) -> ToolsetQuerySet:
+        """What was current at the moment: declared, not retired, and used within the week before.
+
+        Each use is within a week of the one before (episodes/toolsets.py), so the last one tells.
+        """
+        return self.filter(
+            Q(retired_at__isnull=True) | Q(retired_at__gt=moment),
+            declared_at__lte=moment,
+            last_used_at__gt=moment - USE,
+        )
 
 
 class Toolset(models.Model):
@@ -32,6 +55,8 @@ class Toolset(models.Model):
     last_used_at = models.DateTimeField(default=clock.now, db_default=Now())
     retired_at = models.DateTimeField(null=True)
 
+    objects = ToolsetQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -44,3 +69,13 @@ class Toolset(models.Model):
 
     def __str__(self) -> str:
         return self.version
+
+    @property
+    def ends_at(self) -> datetime:
+        """When it was retired, or is out of use if nobody uses it any more."""
+        return self.retired_at or self.last_used_at + USE
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether somebody retired it, instead of its having gone out of use."""
+        return self.retired_at is not None and self.retired_at != self.last_used_at + USE

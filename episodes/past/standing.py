@@ -20,7 +20,7 @@ from episodes.models import (
     Toolset,
 )
 from episodes.tombstones import subject_hash
-from episodes.toolsets import USE, kind_of
+from episodes.toolsets import kind_of
 
 # Filters of a search, as the columns they compare: of the head what never changes, and of the
 # revision that was served what describes the session.
@@ -163,16 +163,8 @@ class CurrentToolsets:
 
 
 def toolsets_at(*, recall: Recall, moment: datetime) -> CurrentToolsets:
-    """Return what was current for the searching agent.
-
-    Of its use a toolset keeps the last alone: one that lay unused for a week and was then used
-    again counts as in use throughout.
-    """
-    standing = Toolset.objects.filter(
-        open_at(moment, begins="declared_at", ends="retired_at"),
-        app_id=recall.app_id,
-        last_used_at__gt=moment - USE,
-    )
+    """Return what was current for the searching agent."""
+    standing = Toolset.objects.in_use(moment).filter(app_id=recall.app_id)
     if recall.agent_id:
         standing = standing.filter(agent_id__in=("", recall.agent_id))
     own = _named(recall)

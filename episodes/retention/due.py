@@ -16,9 +16,9 @@ from django.db import connection
 
 from episodes.holds import EPISODE_IS_HELD
 from episodes.models import App
+from episodes.models.toolset import ENDS_AT
 from episodes.retention.expiry import Kind, Retention
 from episodes.retention.policies import Policy, Wanted, read_retention
-from episodes.toolsets import USE
 
 AGE, TOOLSET, COUNT = "age", "toolset", "count"
 Row = dict[str, Any]
@@ -61,7 +61,6 @@ def resolve(app: App, wanted: Wanted, *, as_of: datetime) -> Rules:
     values: Row = {
         "app": app.pk,
         "now": as_of,
-        "use": USE,
         **told,
         "cutoffs": list(cutoffs.each),
         "default": cutoffs.default,
@@ -137,8 +136,8 @@ def _rows(sql: str, values: Row) -> Iterator[Row]:
 
 
 # A toolset's end, for an agent's episode: when the last standing of its version ended, with that
-# of an agent '' (any). What is in use ends in the future, by its last use.
-_TOOLSET_ENDED = """(SELECT max(coalesce(t.retired_at, t.last_used_at + %(use)s::interval))
+# of an agent '' (any).
+_TOOLSET_ENDED = f"""(SELECT max({ENDS_AT})
     FROM episodes_toolset t
     WHERE t.app_id = %(app)s AND h.toolset_version <> '' AND t.version = h.toolset_version
         AND (h.agent_id = '' OR t.agent_id IN ('', h.agent_id)))"""

@@ -5,7 +5,7 @@ episodes/ranking.py says the same as plain arithmetic; a test holds the two toge
 
 from __future__ import annotations
 
-TOOLSET_USE_DAYS = 7
+from episodes.models.toolset import IN_USE
 
 # The float8 constants of a ranking profile, named as its fields.
 CONSTANTS = (
@@ -33,8 +33,7 @@ TOOLSETS = f"""
         coalesce(array_agg(t.hash_kind), '{{}}') || %(own_kinds)s::text[] AS kinds
     FROM episodes_toolset t
     WHERE t.app_id = %(app)s AND (%(agent_id)s::text = '' OR t.agent_id IN ('', %(agent_id)s))
-        AND t.retired_at IS NULL
-        AND t.last_used_at > %(now)s::timestamptz - interval '{TOOLSET_USE_DAYS} days'
+        AND {IN_USE}
 """
 
 # A claim ranks at the lower of its own weight and the weight of unknown.

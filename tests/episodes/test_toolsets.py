@@ -8,7 +8,8 @@ from episodes.models import App, AuditEntry, Toolset
 from episodes.toolset_hash import Tool
 from episodes.toolsets import UnknownToolsetError, declare_toolset, retire_toolset
 from memoryadmin.lib import clock
-from tests.factories import ACTOR, make_app
+from tests.episodes.asking import ask
+from tests.factories import ACTOR, GOAL, make_app, write
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TOOLS = [Tool("refund"), Tool("lookup")]
@@ -67,6 +68,37 @@ def test_version_that_was_out_of_use_stands_anew(app: App) -> None:
     assert before.retired_at == NOON + timedelta(days=7)
     assert (again.retired_at, again.declared_at) == (None, NOON + timedelta(days=9))
     assert is_news
+
+
+def test_use_keeps_it_current_and_does_not_make_it_so_again(app: App) -> None:
+    """A key that may only ingest cannot declare; to name the version is no declaration."""
+
+    def use(day: int) -> str:
+        with clock.at(NOON + timedelta(days=day)):
+            write(app, session_id=f"s-{day}", toolset_version="v1", may_verify=False)
+            return str(ask(app, GOAL)["memories"][0]["toolset"])
+
+    with clock.at(NOON):
+        declare_toolset(app=app, tools=TOOLS, actor=ACTOR, version="v1")
+        stands = Toolset.objects.get()
+
+    assert [use(day) for day in (5, 11, 19, 20)] == ["current", "current", "unknown", "unknown"]
+    stands.refresh_from_db()
+    assert (stands.last_used_at, stands.ends_at) == (
+        NOON + timedelta(days=11),
+        NOON + timedelta(days=18),
+    )
+    assert not stands.is_retired
+
+
+def test_retiring_what_went_out_of_use_leaves_its_end(app: App) -> None:
+    with clock.at(NOON):
+        declare_toolset(app=app, tools=TOOLS, actor=ACTOR, version="v1")
+    with clock.at(NOON + timedelta(days=30)):
+        [retired] = retire_toolset(app=app, version="v1", actor=ACTOR)
+
+    assert retired.retired_at == NOON + timedelta(days=7)
+    assert verbs(app) == ["toolset.declared"]
 
 
 def test_retiring_twice_changes_nothing(app: App) -> None:

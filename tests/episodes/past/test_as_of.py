@@ -191,6 +191,29 @@ def test_toolsets_are_those_that_stood(app: App) -> None:
     assert [relation(2), relation(4)] == [["current"], ["other"]]
 
 
+def test_a_toolset_that_lay_unused_was_not_current_meanwhile(app: App) -> None:
+    day = 24
+    with clock.at(hour(0)):
+        declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version="v1")
+    episode_at(app, 1, toolset_version="v1")
+    recall = search_at(app, 2)
+    episode_at(app, 9 * day, toolset_version="v1", tools=["b"])
+    with clock.at(hour(10 * day)):
+        declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version="v1")
+
+    def relation(n: float) -> set[str]:
+        with clock.at(hour(11 * day)):
+            found = search_as_of(app=app, recall=recall, moment=hour(n))
+        return {one.candidate.toolset for one in found.returned}
+
+    assert [relation(days * day) for days in (6, 8, 9.5, 10.5)] == [
+        {"current"},
+        {"unknown"},
+        {"unknown"},
+        {"current"},
+    ]
+
+
 def test_retention_reaches_as_far_back_from_the_moment(app: App) -> None:
     App.objects.filter(pk=app.pk).update(retention_days=10)
     app.refresh_from_db()
