@@ -69,6 +69,7 @@ REVISIONS = [
     "resolution",
     "lesson",
     "lesson_source",
+    "agent_id",
     "issue_type",
     "recorded_outcome",
     "outcome_reason",
@@ -217,7 +218,7 @@ def _head(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
 def _revision(each: Episode, apps: Sequence[App]) -> tuple[Any, ...]:
     return (
         apps[each.app_id].id, each.id, 1, each.user_id, each.goal, each.steps, "", each.lesson,
-        "template", each.issue_type, each.outcome, "", each.toolset_version or "", "opaque",
+        "template", each.agent_id, each.issue_type, each.outcome, "", each.toolset_version or "", "opaque",
         each.tools, [], each.procedure_key, each.content_hash, each.identifiers, each.search_text,
         8, True, "[]", "{}", "episode", "benchmark", "", "", "",
     )  # fmt: skip

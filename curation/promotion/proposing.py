@@ -72,7 +72,7 @@ def propose_precedent(
     _demand_new(head, supersedes)
     revision, app = served_revision(head), head.app
     k = app.promotion_threshold
-    source = draft_of(head, revision)
+    source = draft_of(revision)
     if lesson:
         source = replace(source, lesson=lesson, lesson_source=LessonSource.REVIEWER)
     draft = anonymise_draft(

@@ -56,7 +56,7 @@ def served_revision(head: Episode) -> EpisodeRevision:
     return EpisodeRevision.objects.get(pk=(head.app_id, head.id, head.revision))
 
 
-def draft_of(head: Episode, revision: EpisodeRevision) -> Draft:
+def draft_of(revision: EpisodeRevision) -> Draft:
     """Return the source's own texts, not yet anonymised."""
     return Draft(
         goal=revision.goal,
@@ -65,7 +65,7 @@ def draft_of(head: Episode, revision: EpisodeRevision) -> Draft:
         lesson=revision.lesson,
         lesson_source=revision.lesson_source,
         issue_type=revision.issue_type,
-        agent_id=head.agent_id,
+        agent_id=revision.agent_id,
         toolset_version=revision.toolset_version,
         toolset_kind=revision.toolset_kind,
     )
@@ -86,12 +86,11 @@ def known_of(*, app: App, user_id: str, k: int) -> Known:
     ids = {user_id}
     values: set[str] = set()
     newest = Episode.objects.of_app(app).of_subject(user_id).order_by("-received_at", "-id")
-    for session_id, key, task_id in newest.values_list("session_id", "episode_key", "task_id")[
-        :_EPISODES
-    ]:
-        ids |= {text for text in (session_id, key, task_id) if text}
+    for named in newest.values_list("session_id", "episode_key")[:_EPISODES]:
+        ids |= {text for text in named if text}
     revisions = EpisodeRevision.objects.filter(app=app, user_id=user_id).order_by("-written_at")
-    for steps in revisions.values_list("steps", flat=True)[:_EPISODES]:
+    for task_id, steps in revisions.values_list("task_id", "steps")[:_EPISODES]:
+        ids |= {task_id} - {""}
         for step in steps:
             values.update(_telling_values(step))
     return Known(frozenset(ids) | _own(app, sorted(values)[:_VALUES], k))

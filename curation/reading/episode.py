@@ -154,8 +154,8 @@ def _reach(head: Episode) -> Reach:
 def _toolset(head: Episode, revision: EpisodeRevision) -> ToolsetStanding:
     """Return how the episode's tools compare with what its agent uses now (product.md §1)."""
     declared = Toolset.objects.filter(app_id=head.app_id)
-    if head.agent_id:
-        declared = declared.filter(agent_id__in=("", head.agent_id))
+    if revision.agent_id:
+        declared = declared.filter(agent_id__in=("", revision.agent_id))
     every = list(declared.order_by("declared_at", "id"))
     now = clock.now()
     current = [one for one in every if one.ends_at > now]

@@ -64,7 +64,7 @@ def read_precedent(*, member: Member, precedent_id: UUID) -> PrecedentPage | Non
         precedent=found,
         source=source,
         texts=side_by_side(
-            source=_texts(source, revision) if source and revision else None,
+            source=_texts(revision) if source and revision else None,
             draft={name: getattr(draft, name) for name in _NAMES},
             redactions=found.redactions,
             edited=found.edited,
@@ -126,9 +126,8 @@ def _revision(precedent: Precedent) -> EpisodeRevision | None:
     ).first()
 
 
-def _texts(head: Episode, revision: EpisodeRevision) -> dict[str, object]:
-    named = {name: getattr(revision, name) for name in _NAMES if name != "agent_id"}
-    return named | {"agent_id": head.agent_id}
+def _texts(revision: EpisodeRevision) -> dict[str, object]:
+    return {name: getattr(revision, name) for name in _NAMES}
 
 
 def _findings(precedent: Precedent) -> list[Shown]:

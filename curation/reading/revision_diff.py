@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -32,13 +33,27 @@ def as_lines(
     lesson: str,
     issue_type: str,
     toolset: str,
+    agent: str = "",
+    task: str = "",
+    tags: Sequence[str] = (),
+    started_at: datetime | None = None,
+    score: float | None = None,
 ) -> list[str]:
     """Return the evidence as text, one statement a line, so that a comparison reads well."""
     lines = [f"goal {_flat(goal)}"]
-    if issue_type:
-        lines.append(f"issue type {_flat(issue_type)}")
+    for name, text in (
+        ("issue type", issue_type),
+        ("agent", agent),
+        ("task", task),
+        ("tags", ", ".join(tags)),
+        ("started", started_at.isoformat(timespec="seconds") if started_at else ""),
+    ):
+        if text:
+            lines.append(f"{name} {_flat(text)}")
     lines += [_step(step) for step in steps]
     lines.append(f"outcome {outcome}")
+    if score is not None:
+        lines.append(f"score {score:g}")
     if resolution:
         lines.append(f"resolution {_flat(resolution)}")
     if lesson:

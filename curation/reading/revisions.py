@@ -54,4 +54,9 @@ def _lines(revision: EpisodeRevision) -> list[str]:
         lesson=revision.lesson,
         issue_type=revision.issue_type,
         toolset=revision.toolset_version,
+        agent=revision.agent_id,
+        task=revision.task_id,
+        tags=revision.tags,
+        started_at=revision.started_at,
+        score=revision.score,
     )

@@ -38,6 +38,7 @@ def line_of(item: Item) -> dict[str, Any]:
         issue_type=head.issue_type,
         tags=head.tags,
         outcome=None if recorded == Outcome.UNKNOWN else recorded,
+        score=evidence["score"],
         toolset={"version": head.toolset_version} if head.toolset_version else None,
         final=head.state == State.COMPLETED,
         started_at=head.started_at,

@@ -30,6 +30,7 @@ EVIDENCE = (
     "lesson_source",
     "recorded_outcome",
     "outcome_reason",
+    "score",
     "content_hash",
     "sequence",
     "n_events",

@@ -131,12 +131,29 @@ def test_one_episode_per_identity(episode: Episode) -> None:
         )
 
 
+def test_only_a_completed_episode_is_known_to_be_complete(app: App) -> None:
+    with refused("only_completed_is_recorded"):
+        Episode.objects.create(
+            app=app, user_id="u", session_id="s", completed_recorded_at=clock.now()
+        )
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("-inf"), float("nan")])
+def test_a_score_is_a_number(app: App, score: float) -> None:
+    with refused("score_is_finite"):
+        make_episode(app, score=score)
+
+
 def test_identity_and_completion_are_fixed(episode: Episode) -> None:
     own = Episode.objects.filter(id=episode.id)
     with refused("identity"):
         own.update(user_id="somebody-else")
     with refused("completed episode"):
         own.update(completed_at=clock.now())
+    with refused("completed episode"):
+        own.update(completed_recorded_at=clock.now())
+    with refused("completed episode"):
+        own.update(completed_recorded_at=None)
     with refused("completed episode"):
         own.update(state="open", completed_at=None)
 

@@ -58,6 +58,12 @@ class RevisionSerializer(serializers.Serializer[Any]):
     written_at = serializers.DateTimeField()
     content_hash = serializers.CharField()
     recorded_outcome = serializers.ChoiceField(choices=Outcome.choices)
+    score = serializers.FloatField(allow_null=True)
+    agent_id = serializers.CharField(allow_blank=True)
+    task_id = serializers.CharField(allow_blank=True)
+    issue_type = serializers.CharField(allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    started_at = serializers.DateTimeField(allow_null=True)
     n_events = serializers.IntegerField()
     sequence = serializers.IntegerField(allow_null=True)
     is_final = serializers.BooleanField()
@@ -65,7 +71,8 @@ class RevisionSerializer(serializers.Serializer[Any]):
 
 
 class EpisodeSerializer(serializers.Serializer[Any]):
-    """An episode with its trace. Goal, steps, resolution and lesson are the served revision's."""
+    """An episode with its trace. The evidence, its score, and agent, task, issue type, tags and start
+    are the served revision's."""
 
     episode_id = serializers.UUIDField()
     app = serializers.CharField()
@@ -82,6 +89,9 @@ class EpisodeSerializer(serializers.Serializer[Any]):
     contradicted = serializers.BooleanField()
     recorded_outcome = serializers.ChoiceField(choices=Outcome.choices)
     outcome_reason = serializers.CharField(allow_blank=True)
+    score = serializers.FloatField(
+        allow_null=True, help_text="As it came with the evidence; a later one is in `outcomes`."
+    )
     blocks = serializers.ListField(
         child=serializers.CharField(), help_text="The kinds of the blocks that stand."
     )
@@ -94,6 +104,9 @@ class EpisodeSerializer(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     completed_at = serializers.DateTimeField(allow_null=True)
     completed_at_clamped = serializers.BooleanField()
+    completed_recorded_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the store learned of the end; null where it cannot tell."
+    )
     received_at = serializers.DateTimeField()
     revision = serializers.IntegerField()
     goal = serializers.CharField()

@@ -149,6 +149,7 @@ class ExportLineSerializer(serializers.Serializer[Any]):
     issue_type = serializers.CharField(required=False)
     tags = serializers.ListField(child=serializers.CharField(), required=False)
     outcome = serializers.ChoiceField(choices=Outcome.choices, required=False)
+    score = serializers.FloatField(required=False)
     toolset = ToolsetVersionSerializer(required=False)
     final = serializers.BooleanField()
     started_at = serializers.DateTimeField(required=False)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from curation.reading.revision_diff import Line, as_lines, compare
 
 
@@ -33,6 +35,26 @@ def test_evidence_is_written_a_statement_a_line() -> None:
         "observation  It is late",
         "outcome success",
         "resolution Done.",
+    ]
+
+
+def test_what_describes_the_session_is_among_it() -> None:
+    described = lines(
+        agent="billing",
+        task="task-1",
+        tags=["eu", "card"],
+        started_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
+        score=0.5,
+    )
+
+    assert described == [
+        "goal Refund it",
+        "agent billing",
+        "task task-1",
+        "tags eu, card",
+        "started 2026-03-01T12:00:00+00:00",
+        "outcome success",
+        "score 0.5",
     ]
 
 

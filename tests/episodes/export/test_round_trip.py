@@ -68,6 +68,7 @@ def write_everything(app: App) -> None:
         started_at=completed - timedelta(minutes=5),
         completed_at=completed,
     )
+    write_session(app, session_id="scored", score=0.25)
     write_session(app, session_id="claimed", outcome="failure", may_verify=False)
     write_session(app, session_id="open", final=False)
     write_session(app, session_id="two outcomes", format="adk", session=adk_session())
@@ -99,7 +100,8 @@ def test_everything_that_a_line_can_say_comes_back(app: App, other: App) -> None
     out, back = round_trip(app, other)
 
     assert [moved(line) for line in back] == [moved(line) for line in out]
-    assert len(out) == 5
+    assert len(out) == 6
+    assert [of_session(out, name)["score"] for name in ("rich", "scored")] == [0.5, 0.25]
     assert of_session(out, "rich")["session"] == {
         "goal": "Refund the 640 dollar duplicate charge on invoice 8812.",
         "steps": [
@@ -160,7 +162,7 @@ def test_what_search_and_rules_read_of_it_is_the_same(app: App, other: App) -> N
         same = (
             *("goal", "steps", "resolution", "lesson", "lesson_source", "tools", "errors"),
             *("identifiers", "search", "content_hash", "outcome_reason", "n_events"),
-            *("last_event_at", "sequence", "started_at"),
+            *("last_event_at", "sequence", "started_at", "agent_id", "task_id", "tags", "score"),
         )
         rows = EpisodeRevision.objects.filter(app=of).order_by(
             "content_hash", "episode__session_id"

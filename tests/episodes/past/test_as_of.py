@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pgtrigger
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -17,6 +18,7 @@ from episodes.embedding.pipeline import embed_due
 from episodes.lifecycle import Statement
 from episodes.models import (
     App,
+    AuditEntry,
     Block,
     Episode,
     EpisodeVector,
@@ -174,6 +176,36 @@ def test_the_time_when_the_store_learned_of_the_end_counts(app: App) -> None:
     assert [returned(app, recall, n) for n in (3, 4, 6)] == [[], [], [episode.id]]
 
 
+def test_an_audit_that_was_cut_hides_nothing_of_when_it_ended(app: App) -> None:
+    with clock.at(hour(1)):
+        write(app, user_id=USER, final=False, outcome="success")
+        embed_due(app=app)
+    recall = search_at(app, 3)
+    with clock.at(hour(5)):
+        write(app, user_id=USER, outcome="success", completed_at=hour(2))
+    with pgtrigger.ignore("episodes.AuditEntry:append_only"):
+        AuditEntry.objects.all().delete()
+    episode = Episode.objects.get(app=app)
+
+    assert [returned(app, recall, n) for n in (3, 4, 6)] == [[], [], [episode.id]]
+
+
+def test_descriptions_are_those_of_the_revision_that_was_served(app: App) -> None:
+    for n, told in ((1, {"agent_id": "a", "tags": ("old",)}), (4, {"tags": ("new",)})):
+        with clock.at(hour(n)):
+            session = make_session(steps=make_steps([f"t{k}" for k in range(n)]))
+            write(app, user_id=USER, session_id="s", outcome="success", session=session, **told)
+            embed_due(app=app)
+    episode = Episode.objects.get(app=app)
+    old, new, agent = (
+        search_at(app, 5, filters=filters)
+        for filters in (Filters(tags=("old",)), Filters(tags=("new",)), Filters(agent_id="a"))
+    )
+
+    assert [returned(app, one, 2) for one in (old, new, agent)] == [[episode.id], [], [episode.id]]
+    assert [returned(app, one, 6) for one in (old, new, agent)] == [[], [episode.id], [episode.id]]
+
+
 def test_toolsets_are_those_that_stood(app: App) -> None:
     with clock.at(hour(0)):
         declare_toolset(app=app, tools=[Tool(name="a")], actor=ACTOR, version="v1")
@@ -286,6 +318,7 @@ FILTERS = (
     Filters(tool="b"),
     Filters(error="E_CODE"),
     Filters(issue_type="refund", tags=("vip",)),
+    Filters(agent_id="a"),
     Filters(since=BEGAN + timedelta(hours=20), until=BEGAN + timedelta(hours=90)),
 )
 
@@ -375,7 +408,8 @@ def _write(app: App, drawn: random.Random, n: int) -> None:
         outcome=drawn.choice(("success", "partial", "failure", "unknown", None)),
         completed_at=drawn.choice((None, hour(n - 3))),
         issue_type="refund",
-        tags=("vip",),
+        tags=drawn.choice(((), ("vip",), ("other",))),
+        agent_id=drawn.choice(("", "a", "b")),
         toolset_version=f"v{drawn.randrange(3)}",
         session={"goal": drawn.choice(goals), "steps": steps},
     )
