@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from episodes.models import (
 )
 from episodes.toolset_hash import Tool
 from episodes.toolsets import declare_toolset
+from memoryadmin.lib import clock
 from tests.episodes.asking import QUERY, USER, aged, ask, caller_of, inject_similarity, served
 from tests.episodes.sharing import share
 from tests.factories import ACTOR, GOAL, make_app, make_episode
@@ -316,6 +318,32 @@ def test_a_short_decay_and_a_great_age_underflow_nothing(app: App) -> None:
     make_episode(app, user_id=USER, embedded=True, **aged(3650))
 
     assert len(ask(app, GOAL)["memories"]) == 1
+
+
+def test_what_ends_ahead_of_the_clock_counts_as_fresh_and_no_more(app: App) -> None:
+    """Or a year ahead would be worth 57 times as much as today."""
+    ahead = make_episode(app, user_id=USER, embedded=True)
+
+    with clock.at(clock.now() - timedelta(days=60)):
+        [memory] = ask(app, GOAL, explain=True)["memories"]
+
+    assert (memory["episode_id"], memory["factors"]["age_days"]) == (ahead.id, 0.0)
+    assert memory["factors"]["decay"] == 1.0
+
+
+def test_what_points_the_other_way_is_not_near_and_never_less(app: App) -> None:
+    profile = RankingProfile.objects.create(app=app, version=2, minimum=0.0, text_minimum=0.0)
+    App.objects.filter(id=app.id).update(profile=profile)
+    away = make_episode(app, user_id=USER, session=_with_error("QUOTA_EXCEEDED"), embedded=True)
+    queries = ("QUOTA_EXCEEDED", QUERY)
+
+    found = []
+    for query in queries:
+        inject_similarity(away, query, -0.2)
+        found.append(ask(app, query)["memories"])
+
+    assert [[one["similarity"] for one in memories] for memories in found] == [[0.0], []]
+    assert RecallHit.objects.get(app=app).similarity == 0.0
 
 
 def test_the_control_arm_gets_nothing_and_the_log_says_what_it_would_have_got(app: App) -> None:

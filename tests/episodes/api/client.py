@@ -11,7 +11,8 @@ class Answer:
         self.status: int = response.status_code
         self.headers = response.headers
         self.type: str = response.headers.get("Content-Type", "")
-        self.body: Any = orjson.loads(response.content) if response.content else None
+        content = b"".join(response) if response.streaming else response.content
+        self.body: Any = orjson.loads(content) if content else None
 
     @property
     def errors(self) -> list[tuple[str, str]]:
