@@ -5,7 +5,8 @@ transaction of the work: either both are there or neither. A process that dies i
 claim behind, which anybody may take over when its lease has run out; should the first one still
 live, its completion then fails and takes its work with it.
 
-Kept are a hash of the key, a hash of the body, and the answer, which holds ids and statuses only.
+Kept are a hash of the key, a hash of the body, keyed hashes of the subjects, and the answer, which
+holds ids and statuses only.
 What was refused is not kept: the same request may be accepted later (an outcome that came before
 its session), and nothing of a refused request is stored.
 """
@@ -22,7 +23,7 @@ from uuid import UUID
 from django.conf import settings
 
 from episodes.models import IdempotencyRecord
-from episodes.tombstones import is_any_erased
+from episodes.tombstones import is_any_erased, subject_hash
 from memoryadmin.lib import clock
 
 # Longer than any request takes: a full batch takes seconds.
@@ -66,7 +67,7 @@ def claim_request(
     *, app_id: int, key_prefix: str, key: str, request: bytes, user_ids: Sequence[str] = ()
 ) -> Claim | Kept:
     """Claim a request, or return the answer it had. `request` identifies what was asked, `user_ids`
-    are the subjects that it names.
+    are the subjects that it names; kept are their keyed hashes.
 
     Raises KeyReusedError, InProgressError. Outside a transaction: others must see the claim.
     """
@@ -76,7 +77,7 @@ def claim_request(
         key_prefix=key_prefix,
         key_hash=hashlib.sha256(key.encode()).digest(),
         body_hash=hashlib.sha256(request).digest(),
-        user_ids=list(user_ids),
+        subject_hashes=[subject_hash(app_id=app_id, user_id=one) for one in user_ids],
         created_at=now,
     )
     IdempotencyRecord.objects.bulk_create([record], ignore_conflicts=True)
@@ -107,7 +108,7 @@ def _take_over(found: IdempotencyRecord, record: IdempotencyRecord) -> Claim:
     taken = IdempotencyRecord.objects.filter(id=found.id, created_at=found.created_at).update(
         created_at=record.created_at,
         body_hash=record.body_hash,
-        user_ids=record.user_ids,
+        subject_hashes=record.subject_hashes,
         status=None,
         answer=None,
     )

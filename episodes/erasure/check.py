@@ -31,9 +31,10 @@ from memoryadmin.lib.erasable import Subject, is_kept
 QUEUE = "pgmq"
 _TEXT = frozenset({"text", "varchar", "bpchar", "name", "citext"})
 _JSON = frozenset({"json", "jsonb"})
-_ARRAY = frozenset({"_text", "_varchar", "_bpchar", "_jsonb", "_json"})
+_ARRAY = frozenset({"_text", "_varchar", "_bpchar", "_jsonb", "_json", "_bytea"})
 _OTHER = frozenset({"bytea", "tsvector", "xml"})
 _HASHES = ("subject_hash", "wording_hash")
+HASHES = "subject_hashes"  # of a row that names several
 _SHOWN = 1_000
 
 
@@ -118,8 +119,8 @@ def _known_by(table: Table, subject: Subject) -> Iterator[tuple[str, Composed, A
     """Yield the columns that say whose a row is."""
     if table.is_by_subject and not table.is_kept("user_id"):
         yield "user_id", SQL("{} = %s").format(Identifier("user_id")), subject.user_id
-    if table.has("user_ids", _ARRAY):
-        yield "user_ids", SQL("%s = ANY ({})").format(Identifier("user_ids")), subject.user_id
+    if table.has(HASHES, _ARRAY):
+        yield HASHES, SQL("%s = ANY ({})").format(Identifier(HASHES)), subject.subject_hash
     for name in _HASHES:
         if table.has(name, _OTHER) and not table.is_kept(name):
             yield name, SQL("{} = %s").format(Identifier(name)), subject.subject_hash

@@ -167,7 +167,7 @@ def _register_log() -> None:
     rows_of(Hold, "holds", Place.AROUND, columns=("session_id", "reason", "end_reason"))
     keep(Hold, "placed_by", "ended_by", because=PEOPLE)
     # a request names one subject or many, and its digest is one over them all
-    holds = "app_id = %(app_id)s AND user_ids @> ARRAY[%(user_id)s]::varchar[]"
+    holds = "app_id = %(app_id)s AND subject_hashes @> ARRAY[%(hash)s]::bytea[]"
     table = IdempotencyRecord._meta.db_table
     register(
         Store(
@@ -177,7 +177,7 @@ def _register_log() -> None:
             count=lambda subject: erasable.count_rows(f"FROM {table} WHERE {holds}", subject),
             erase=lambda subject, limit: erasable.delete_rows(table, holds, subject, limit),
         ),
-        columns={IdempotencyRecord: ("user_ids", "key_hash", "body_hash", "answer")},
+        columns={IdempotencyRecord: ("subject_hashes", "key_hash", "body_hash", "answer")},
     )
     keep(IdempotencyRecord, "key_prefix", because=_PROVENANCE_IS)
 

@@ -18,8 +18,9 @@ class IdempotencyRecord(models.Model):
     # The caller's key and body, hashed: neither is ours to keep.
     key_hash = models.BinaryField(max_length=32)
     body_hash = models.BinaryField(max_length=32)
-    # Every subject that the request named; a batch names many.
-    user_ids = ArrayField(models.CharField(max_length=256), default=list)
+    # Every subject that the request named, by its keyed hash; a batch names many. Written before
+    # anybody has asked whether a subject was erased, so that its id must not stand here.
+    subject_hashes = ArrayField(models.BinaryField(max_length=32), default=list)
     # Null while the first request is in flight.
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.JSONField(null=True)
@@ -36,7 +37,7 @@ class IdempotencyRecord(models.Model):
             # The hourly purge of what is older than a day.
             models.Index(fields=["created_at"], name="idempotencyrecord_age"),
             # A subject's records (erasure).
-            GinIndex(fields=["user_ids"], name="idempotencyrecord_of_user"),
+            GinIndex(fields=["subject_hashes"], name="idempotencyrecord_of_subject"),
         ]
 
     def __str__(self) -> str:

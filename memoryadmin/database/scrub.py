@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier
 from episodes.erasure.check import QUEUE, read_tables
 from episodes.erasure.clearing import clear_erasures, uncleared
 from memoryadmin.database import postgres
-from memoryadmin.lib import clock
+from memoryadmin.lib import clock, erasable
 from memoryadmin.lib.owner import connect_as_owner
 
 _PATIENCE = 120.0  # seconds for older transactions, for a lock, for the log
@@ -89,12 +89,13 @@ def scrub(*, always: bool = False, say: Callable[[str], None] = lambda line: Non
 
 
 def _tables() -> list[tuple[str, str]]:
-    """Return every table that knows subjects, the queue, and the statistics over all of them, which
-    come last: rewriting a table writes them anew."""
+    """Return every table that knows subjects or that an erasure deletes from, the queue, and the
+    statistics over all of them, which come last: rewriting a table writes them anew."""
+    of_stores = {name for store in erasable.stores() for name in store.tables}
     wanted = [
         (table.schema, table.name)
         for table in read_tables()
-        if table.is_by_subject or table.has("user_ids", frozenset({"_varchar", "_text"}))
+        if table.is_by_subject or (table.schema == "public" and table.name in of_stores)
     ]
     wanted += [(table.schema, table.name) for table in read_tables() if table.schema == QUEUE]
     return [*wanted, ("pg_catalog", "pg_statistic"), ("pg_catalog", "pg_statistic_ext_data")]

@@ -82,7 +82,7 @@ def test_the_same_key_replays_and_keeps_no_digest_of_the_id(client: ApiClient, a
     assert (other.status, other.errors) == (409, [("", "idempotency_key_reused")])
     why = client.post("erasures", {"user_id": "jane", "reason": "a"}, Idempotency_Key="k-1")
     assert why.status == 409
-    assert IdempotencyRecord.objects.get().user_ids == []
+    assert IdempotencyRecord.objects.get().subject_hashes == []
 
 
 def test_it_takes_the_scope_and_the_app(client: ApiClient, app: App) -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from episodes.api.views import feedback as feedback_view
 from episodes.api.views import sessions as sessions_view
@@ -16,6 +18,7 @@ from episodes.feedback import record_feedback
 from episodes.idempotency import LEASE, Claim, claim_request, purge_expired
 from episodes.ingest.store import write_session
 from episodes.models import App, Episode, Feedback, IdempotencyRecord, Tombstone
+from episodes.tombstones import subject_hash
 from memoryadmin.lib import clock
 from tests.episodes.api.client import Answer, ApiClient
 from tests.factories import ACTOR, GOAL, make_app, make_body, make_key, make_tombstone
@@ -87,7 +90,7 @@ def test_key_is_forgotten_after_a_day(client: ApiClient) -> None:
     assert Feedback.objects.count() == 2
 
 
-def test_only_ids_and_statuses_are_kept(client: ApiClient) -> None:
+def test_only_ids_and_statuses_are_kept(client: ApiClient, app: App) -> None:
     body = make_body("maria.lopez@example.com", "s-1", agent_id="refunds")
     wrong = make_body("maria.lopez@example.com", session={"goal": "x", "steps": [{"kind": "zz"}]})
 
@@ -95,14 +98,53 @@ def test_only_ids_and_statuses_are_kept(client: ApiClient) -> None:
     client.post("sessions/batch", {"items": [body, wrong]}, Idempotency_Key="batch of maria")
 
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT row_to_json(r)::jsonb - 'user_ids' FROM episodes_idempotencyrecord r"
-        )
+        cursor.execute("SELECT row_to_json(r)::jsonb FROM episodes_idempotencyrecord r")
         kept = str(cursor.fetchall())
     assert all(text not in kept for text in ("maria", "4711", GOAL, "refund", "zz", "detail"))
     assert str(Episode.objects.get().id) in kept
-    user_ids = IdempotencyRecord.objects.order_by("id").values_list("user_ids", flat=True)
-    assert list(user_ids) == [["maria.lopez@example.com"]] * 2
+    hashed = subject_hash(app_id=app.id, user_id="maria.lopez@example.com")
+    records = IdempotencyRecord.objects.all()
+    assert [[bytes(one) for one in record.subject_hashes] for record in records] == [[hashed]] * 2
+
+
+def test_a_claim_does_not_write_an_erased_id_down_again(client: ApiClient, app: App) -> None:
+    """It is committed before anybody asks for tombstones, and stays if the process dies."""
+    make_tombstone(app, "jane-4471")
+
+    claim_request(
+        app_id=app.id, key_prefix="p", key="k", request=b"{}", user_ids=["jane-4471", "john"]
+    )
+    refused = client.post("sessions", make_body("jane-4471"), Idempotency_Key="k-1")
+
+    assert refused.status == 410
+    assert IdempotencyRecord.objects.count() == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT row_to_json(r)::text FROM episodes_idempotencyrecord r")
+        [[kept]] = cursor.fetchall()
+    assert "jane" not in kept
+
+
+def test_records_from_before_are_hashed_as_the_program_hashes(app: App, settings: Any) -> None:
+    named = ["maria.lopez@example.com", "Zoë \u4e2d"]
+    module = import_module("episodes.migrations.0018_idempotency_hashes")
+    for key in ("a" * 20, "b" * 100):
+        settings.HASH_KEY = key
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "ALTER TABLE episodes_idempotencyrecord ADD user_ids varchar(256)[] NOT NULL"
+                " DEFAULT '{}'"
+            )
+            record = IdempotencyRecord.objects.create(
+                app=app, key_prefix="p", key_hash=key.encode(), body_hash=b"b"
+            )
+            cursor.execute("UPDATE episodes_idempotencyrecord SET user_ids = %s", [named])
+            module.hash_subjects(None, SimpleNamespace(connection=connection))
+            record.refresh_from_db()
+            assert [bytes(one) for one in record.subject_hashes] == [
+                subject_hash(app_id=app.id, user_id=one) for one in named
+            ]
+            record.delete()
+            transaction.set_rollback(True)
 
 
 def test_batch_replays_its_rejections(client: ApiClient) -> None:
