@@ -105,7 +105,7 @@ def place_hold(
         raise HoldReasonMissingError
     if until is not None and until <= now:
         raise HoldEndsBeforeItBeginsError
-    if known.kind in (HoldKind.SUBJECT, HoldKind.SESSION) and known.user_id is not None:
+    if known.user_id is not None:
         _refuse_gone(app, known.user_id)
     head_id = ids.new_id()
     head = _row(app, known, hold_id=head_id, until=until, now=now, actor=actor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.conf import settings
 from django.db import connection
@@ -51,3 +51,26 @@ def refuse_erased(*, app_id: int, user_id: str) -> None:
 
 def _standing(app_id: int) -> QuerySet[Tombstone]:
     return Tombstone.objects.filter(app_id=app_id, readmitted_at__isnull=True)
+
+
+def erased_among(*, app_ids: Collection[int], user_ids: Collection[str]) -> dict[str, str]:
+    """Return the keyed hashes, in hex, of those who were erased in any of the apps, by id.
+
+    For who writes an id down that somebody has named. Like refuse_erased it belongs into the writing
+    transaction: an erasure waits for what was let through, and finds it.
+    """
+    hashed = {
+        subject_hash(app_id=app_id, user_id=user_id): user_id
+        for app_id in app_ids
+        for user_id in user_ids
+    }
+    locks = sorted(map(lock_id, hashed))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock_shared(one) FROM unnest(%s::bigint[]) one", [locks]
+        )
+    found = Tombstone.objects.filter(
+        app_id__in=app_ids, subject_hash__in=list(hashed), readmitted_at__isnull=True
+    )
+    erased = map(bytes, found.values_list("subject_hash", flat=True))
+    return {hashed[one]: one.hex() for one in erased}

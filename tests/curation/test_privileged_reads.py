@@ -14,8 +14,9 @@ from django.test import Client
 
 from curation.access import RIGHTS, Right
 from episodes.enums import Role
-from episodes.models import App, AuditEntry
+from episodes.models import App, AuditEntry, AuditPayload
 from episodes.models.audit import IS_A_READ
+from episodes.tombstones import subject_hash
 from tests.curation.cast import make_member, sign_in
 from tests.curation.test_role_matrix import (
     INSTALLATION,
@@ -26,7 +27,7 @@ from tests.curation.test_role_matrix import (
     make_user_entry,
     thing,
 )
-from tests.factories import make_episode
+from tests.factories import make_app, make_episode, make_tombstone
 
 PRIVILEGED = {Right.SEE_RECALLS, Right.SEE_INCIDENTS, Right.SEE_AUDIT, Right.SEE_ERASURES}
 # Under a right of many, and still the reading of who was given what.
@@ -103,3 +104,39 @@ def test_a_look_at_the_installation_is_recorded(db: None, name: str) -> None:
 def test_what_is_free_is_there() -> None:
     assert FREE.keys() - set(privileged()) - INSTALLATION == set()
     assert len(privileged()) >= 15
+
+
+def what_was_recorded() -> AuditPayload:
+    [entry] = AuditEntry.objects.filter(IS_A_READ, actor="reader")
+    return AuditPayload.objects.get(entry_id=entry.id)
+
+
+@pytest.mark.parametrize("path", ["recalls/?user_id={}", "recalls/?key={}", "audit/?target={}"])
+def test_who_was_erased_is_not_written_down_by_who_looks_for_them(app: App, path: str) -> None:
+    make_tombstone(app, "jane-4471")
+    client = sign_in(make_member(app, Role.COMPLIANCE, "reader"))
+
+    assert client.get(f"/apps/{app.name}/{path.format('jane-4471')}").status_code == 200
+
+    payload = what_was_recorded()
+    assert payload.user_id is None
+    assert "jane" not in payload.canonical
+    assert subject_hash(app_id=app.id, user_id="jane-4471").hex() in payload.canonical
+
+
+def test_nor_in_the_audit_of_the_installation(app: App) -> None:
+    make_tombstone(app, "jane-4471")
+    client = sign_in(User.objects.create_superuser("reader", password="x" * 20))
+
+    assert client.get("/audit/?target=jane-4471").status_code == 200
+
+    assert "jane" not in what_was_recorded().canonical
+
+
+def test_who_is_there_is_named_where_an_erasure_finds_it(app: App) -> None:
+    make_tombstone(make_app(), "jane-4471")  # another app's
+    client = sign_in(make_member(app, Role.COMPLIANCE, "reader"))
+
+    assert client.get(f"/apps/{app.name}/recalls/?user_id=jane-4471").status_code == 200
+
+    assert what_was_recorded().user_id == "jane-4471"

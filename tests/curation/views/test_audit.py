@@ -144,7 +144,7 @@ def test_the_list_asks_as_much_for_many_entries_as_for_one(
     with CaptureQueriesContext(connection) as asked:
         rows = listed(compliance, app, "?target_kind=note")
 
-    assert (len(asked), len(rows)) == (18, n)
+    assert (len(asked), len(rows)) == (20, n)
 
 
 def test_an_app_shows_neither_another_app_s_entries_nor_the_installation_s(

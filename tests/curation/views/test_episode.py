@@ -275,7 +275,7 @@ def test_unknown_episodes_are_not_found(app: App, compliance: Client, path: str)
 
 
 @pytest.mark.parametrize("n", [1, 50])
-@pytest.mark.parametrize(("path", "queries"), [("", 16), ("recalls/", 24), ("history/", 23)])
+@pytest.mark.parametrize(("path", "queries"), [("", 16), ("recalls/", 26), ("history/", 25)])
 def test_the_number_of_queries_is_fixed(
     app: App,
     compliance: Client,

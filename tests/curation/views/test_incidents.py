@@ -438,7 +438,7 @@ def test_what_stands_in_the_way_is_said_beside_what_was_typed(
 
 
 @pytest.mark.parametrize("n", [1, 12])
-@pytest.mark.parametrize(("part", "most"), [("", 25), ("backwards/", 25), ("forwards/", 28)])
+@pytest.mark.parametrize(("part", "most"), [("", 27), ("backwards/", 27), ("forwards/", 30)])
 def test_a_part_asks_as_much_for_many_recalls_as_for_one(
     app: App, compliance: Client, precedent: Episode, n: int, part: str, most: int
 ) -> None:

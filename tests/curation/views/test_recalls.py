@@ -170,7 +170,7 @@ def test_a_recall_asks_as_much_for_many_candidates_as_for_one(
     with CaptureQueriesContext(connection) as asked:
         assert read(compliance, app, f"{found}/").status == 200
 
-    assert len(asked) == 16
+    assert len(asked) == 18
 
 
 def test_both_reads_are_recorded(app: App, compliance: Client) -> None:
