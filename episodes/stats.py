@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 
 from episodes.enums import AUTHORITIES, BlockKind, IndexState, Outcome, State
-from episodes.models import Block, Episode
+from episodes.models import Episode, kept_out_by
 from episodes.retention.expiry import Cutoffs
 
 
@@ -11,7 +11,8 @@ def count_episodes(*, app_id: int, cutoffs: Cutoffs, user_id: str | None = None)
     """Return the counts of GET /stats for an app, or for one of its subjects.
 
     One statement. Outcomes are the effective ones of completed episodes, so they add up to
-    `completed`; held and quarantined are what a standing block of that kind keeps from recall.
+    `completed`; held and quarantined are what a standing block of that kind keeps from recall. A
+    newer revision that is held counts in neither: what is served goes on being recalled.
     """
     episodes = Episode.objects.filter(app_id=app_id).unexpired(cutoffs).unerased()
     if user_id is not None:
@@ -22,18 +23,11 @@ def count_episodes(*, app_id: int, cutoffs: Cutoffs, user_id: str | None = None)
         open=Count("id", filter=Q(state=State.OPEN)),
         completed=Count("id", filter=completed),
         pending=Count("id", filter=Q(index_state=IndexState.PENDING)),
-        held=Count("id", filter=_blocked(BlockKind.HELD)),
-        quarantined=Count("id", filter=_blocked(BlockKind.QUARANTINE)),
+        held=Count("id", filter=kept_out_by(BlockKind.HELD)),
+        quarantined=Count("id", filter=kept_out_by(BlockKind.QUARANTINE)),
         **{name: Count("id", filter=completed & Q(outcome=name)) for name in Outcome.values},
         unverified=Count(
             "id",
             filter=completed & (Q(outcome_source=None) | ~Q(outcome_source__in=AUTHORITIES)),
         ),
     )
-
-
-def _blocked(kind: BlockKind) -> Exists:
-    standing = Block.objects.filter(
-        app_id=OuterRef("app_id"), episode_id=OuterRef("id"), kind=kind, closed_at__isnull=True
-    )
-    return Exists(standing)

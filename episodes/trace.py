@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -89,9 +90,9 @@ def read_trace(
     if head is None or (user_id is not None and head.user_id != user_id):
         return None
     blocks = list(
-        Block.objects.filter(app_id=app_id, episode_id=head.id, closed_at__isnull=True)
+        Block.objects.standing()
+        .filter(app_id=app_id, episode_id=head.id)
         .order_by("opened_at", "id")
-        .values_list("kind", flat=True)
     )
     # an open episode may have no evidence yet
     served = EpisodeRevision.objects.filter(pk=(app_id, head.id, head.revision)).first()
@@ -99,11 +100,11 @@ def read_trace(
     return {
         "episode_id": head.id,
         "app": head.app.name,
-        "blocks": list(dict.fromkeys(blocks)),
+        "blocks": _kinds(block for block in blocks if block.keeps_out(head.revision)),
         **{name: getattr(head, name) for name in HEAD},
         **{name: getattr(evidence, name) for name in EVIDENCE},
         "outcomes": _entries(head),
-        "revisions": _revisions(head),
+        "revisions": _revisions(head, blocks),
     }
 
 
@@ -115,6 +116,17 @@ def _entries(head: Episode) -> list[dict[str, Any]]:
     ]
 
 
-def _revisions(head: Episode) -> list[dict[str, Any]]:
+def _revisions(head: Episode, blocks: Sequence[Block]) -> list[dict[str, Any]]:
     revisions = EpisodeRevision.objects.filter(app_id=head.app_id, episode=head)
-    return list(revisions.order_by("revision").values(*REVISION))
+    return [
+        {
+            **revision,
+            "blocks": _kinds(one for one in blocks if one.revision == revision["revision"]),
+        }
+        for revision in revisions.order_by("revision").values(*REVISION)
+    ]
+
+
+def _kinds(blocks: Iterable[Block]) -> list[str]:
+    """Each once, the oldest first."""
+    return list(dict.fromkeys(block.kind for block in blocks))

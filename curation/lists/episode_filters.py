@@ -24,7 +24,7 @@ from episodes.enums import (
     ReviewState,
     State,
 )
-from episodes.models import Block, EpisodeQuerySet, EpisodeRevision
+from episodes.models import EpisodeQuerySet, EpisodeRevision, kept_out_by, newer_is_held
 from episodes.tokens import fts_terms
 
 # Columns of the head that a filter of the same name compares by equality.
@@ -149,21 +149,14 @@ def written_by_key(prefix: str) -> Exists:
     )
 
 
-def _blocked_by(kind: BlockKind) -> Exists:
-    return Exists(
-        Block.objects.filter(
-            app_id=OuterRef("app_id"), episode_id=OuterRef("id"), kind=kind, closed_at__isnull=True
-        )
-    )
-
-
 _STATES: dict[str, Q | Exists] = {
     "open": Q(state=State.OPEN),
     "completed": Q(state=State.COMPLETED),
     "recallable": Q(state=State.COMPLETED, recall_state=RecallState.RECALLABLE),
     "blocked": Q(recall_state=RecallState.BLOCKED),
-    "held": _blocked_by(BlockKind.HELD),
-    "quarantined": _blocked_by(BlockKind.QUARANTINE),
+    "held": kept_out_by(BlockKind.HELD),
+    "newer_held": newer_is_held(),
+    "quarantined": kept_out_by(BlockKind.QUARANTINE),
     "pending": Q(index_state=IndexState.PENDING),
     "contradicted": Q(contradicted=True),
 }

@@ -14,6 +14,7 @@ STATES = (
     ("recallable", "Recallable"),
     ("blocked", "Blocked"),
     ("held", "Held"),
+    ("newer_held", "Held in a newer revision"),
     ("quarantined", "Quarantined"),
     ("pending", "Waiting for its vector"),
     ("contradicted", "Contradicted"),

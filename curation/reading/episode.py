@@ -73,8 +73,11 @@ class EpisodePage:
         return self.revision.revision == self.head.revision
 
     @property
-    def open_blocks(self) -> list[Block]:
-        return [block for block in self.blocks if block.closed_at is None]
+    def kept_out_by(self) -> list[Block]:
+        """The blocks for which no agent is given what is served. One that holds a newer revision is
+        none of them (curation/reading/trust.py tells of it)."""
+        standing = (block for block in self.blocks if block.closed_at is None)
+        return [block for block in standing if block.keeps_out(self.head.revision)]
 
     @property
     def holding(self) -> Said | None:

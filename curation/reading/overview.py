@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, F, Min, Q
 from django.db.models.functions import TruncDay
 
 from episodes.effective import REVIEW_SOURCES
@@ -22,7 +22,16 @@ from episodes.enums import (
     ReviewState,
     State,
 )
-from episodes.models import Block, Episode, Member, PendingEmbedding, Recall, being_erased
+from episodes.models import (
+    Block,
+    Episode,
+    Member,
+    PendingEmbedding,
+    Recall,
+    being_erased,
+    of_newer,
+    of_served,
+)
 from memoryadmin.lib import clock
 
 PERIODS = (7, 30, 90)
@@ -50,13 +59,15 @@ class OutcomeShare:
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """What needs somebody. `unknown`: without those of which a person decided that nobody knows,
-    as in the queue. `oldest_pending`: since when the oldest waits for its vector."""
+    as in the queue. `newer_held`: recalled as it was, while a newer revision is held.
+    `oldest_pending`: since when the oldest waits for its vector."""
 
     unknown: int
     not_verified: int
     contradicted: int
     changed: int
     held: int
+    newer_held: int
     quarantined: int
     pending: int
     oldest_pending: datetime | None
@@ -167,12 +178,17 @@ def _figures(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _waiting(member: Member, counted: Mapping[str, int]) -> Waiting:
+    def n_of(kind: BlockKind, blocks: Q) -> Count:
+        return Count("episode_id", filter=Q(kind=kind) & blocks, distinct=True)
+
     visible = Episode.objects.visible_to(member)
-    standing = Block.objects.filter(
-        app_id=member.app_id, closed_at__isnull=True, episode_id__in=visible.values("id")
-    ).aggregate(
-        held=Count("episode_id", filter=Q(kind=BlockKind.HELD), distinct=True),
-        quarantined=Count("episode_id", filter=Q(kind=BlockKind.QUARANTINE), distinct=True),
+    blocks = Block.objects.standing().filter(
+        app_id=member.app_id, episode__app_id=member.app_id, episode_id__in=visible.values("id")
+    )
+    standing = blocks.aggregate(
+        held=n_of(BlockKind.HELD, of_served(F("episode__revision"))),
+        newer_held=n_of(BlockKind.HELD, of_newer(F("episode__revision"))),
+        quarantined=n_of(BlockKind.QUARANTINE, of_served(F("episode__revision"))),
     )
     pending = visible.filter(index_state=IndexState.PENDING).values("id")
     oldest = PendingEmbedding.objects.filter(
@@ -184,6 +200,7 @@ def _waiting(member: Member, counted: Mapping[str, int]) -> Waiting:
         contradicted=counted["contradicted"],
         changed=counted["changed"],
         held=standing["held"],
+        newer_held=standing["newer_held"],
         quarantined=standing["quarantined"],
         pending=counted["pending"],
         oldest_pending=oldest["at"],

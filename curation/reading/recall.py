@@ -111,10 +111,9 @@ def read_given(
     named = {(hit.episode_id, hit.revision) for hit in hits} | set(also)
     heads, revisions = _evidence(member, named)
     blocks: dict[UUID, list[str]] = {}
-    for episode_id, kind in Block.objects.filter(
-        app_id=member.app_id, episode_id__in=[hit.episode_id for hit in hits], closed_at=None
-    ).values_list("episode_id", "kind"):
-        blocks.setdefault(episode_id, []).append(kind)
+    for block in Block.objects.standing().filter(app_id=member.app_id, episode__in=list(heads)):
+        if block.keeps_out(heads[block.episode_id].revision):
+            blocks.setdefault(block.episode_id, []).append(block.kind)
     given = [
         _given(hit, heads.get(hit.episode_id), revisions, blocks.get(hit.episode_id, []))
         for hit in hits

@@ -114,11 +114,11 @@ def _entries(app_id: int, heads: Sequence[Episode]) -> dict[UUID, list[OutcomeEn
 
 def _blocks(app_id: int, heads: Sequence[Episode]) -> dict[UUID, list[str]]:
     revisions = {head.id: head.revision for head in heads}
-    standing = Block.objects.filter(app_id=app_id, episode__in=revisions, closed_at__isnull=True)
+    standing = Block.objects.standing().filter(app_id=app_id, episode__in=revisions)
     found: dict[UUID, list[str]] = defaultdict(list)
     for block in standing.order_by("opened_at", "id"):
         kinds = found[block.episode_id]
-        if block.revision in (None, revisions[block.episode_id]) and block.kind not in kinds:
+        if block.keeps_out(revisions[block.episode_id]) and block.kind not in kinds:
             kinds.append(block.kind)
     return found
 

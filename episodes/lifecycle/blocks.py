@@ -55,10 +55,14 @@ def block_episode(
 def lift_block(*, block: Block, actor: Actor, reason: str = "") -> bool:
     """Close one block; other changes' blocks stay. Return False if it was closed already."""
     head = lock_head(app_id=block.app_id, episode_id=block.episode_id)
-    closed = Block.objects.filter(id=block.id, app_id=head.app_id, closed_at__isnull=True).update(
-        # hosts' clocks differ, and no interval ends before it began
-        closed_at=Greatest(clock.now(), F("opened_at")),
-        closed_by=actor.name[:200],
+    closed = (
+        Block.objects.standing()
+        .filter(id=block.id, app_id=head.app_id)
+        .update(
+            # hosts' clocks differ, and no interval ends before it began
+            closed_at=Greatest(clock.now(), F("opened_at")),
+            closed_by=actor.name[:200],
+        )
     )
     if not closed:
         return False

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from episodes import audit
@@ -19,7 +19,7 @@ from episodes.audit import Actor, Change
 from episodes.enums import BlockKind, RecallState
 from episodes.lifecycle.following import follow, state_of
 from episodes.lifecycle.head import serve_if_ready
-from episodes.models import App, Block, Episode
+from episodes.models import App, Block, Episode, kept_out_by
 from memoryadmin.lib import clock
 
 BATCH = 1_000  # rows a statement
@@ -110,7 +110,7 @@ def described(block: Block) -> dict[str, Any]:
 
 
 def _open_of(app: App, change_id: UUID) -> QuerySet[Block]:
-    return Block.objects.filter(app=app, change_id=change_id, closed_at__isnull=True)
+    return Block.objects.standing().filter(app=app, change_id=change_id)
 
 
 def _lock_heads(app: App, episode_ids: Iterable[UUID]) -> list[Episode]:
@@ -119,17 +119,8 @@ def _lock_heads(app: App, episode_ids: Iterable[UUID]) -> list[Episode]:
 
 
 def _still_blocked(app: App, episode_ids: Sequence[UUID]) -> set[UUID]:
-    standing = Block.objects.filter(
-        Q(revision__isnull=True) | Q(revision=OuterRef("revision")),
-        app=app,
-        episode=OuterRef("id"),
-        closed_at__isnull=True,
-    )
-    return set(
-        Episode.objects.filter(Exists(standing), app=app, id__in=episode_ids).values_list(
-            "id", flat=True
-        )
-    )
+    blocked = Episode.objects.filter(kept_out_by(), app=app, id__in=episode_ids)
+    return set(blocked.values_list("id", flat=True))
 
 
 def _set_recall_state(

@@ -99,9 +99,8 @@ def _has_vector(head: Episode, revision: int) -> bool:
 
 def is_held(head: Episode, revision: int) -> bool:
     """Whether a block of its own keeps this revision back."""
-    return Block.objects.filter(
-        app_id=head.app_id, episode=head, revision=revision, closed_at__isnull=True
-    ).exists()
+    blocks = Block.objects.standing().filter(app_id=head.app_id, episode=head, revision=revision)
+    return blocks.exists()
 
 
 def _review_state(head: Episode, reviewed: frozenset[int]) -> ReviewState:
@@ -114,9 +113,6 @@ def _review_state(head: Episode, reviewed: frozenset[int]) -> ReviewState:
 
 
 def _recall_state(head: Episode) -> RecallState:
-    standing = Block.objects.filter(app_id=head.app_id, episode=head, closed_at__isnull=True)
-    blocked = any(
-        revision in (None, head.revision)
-        for revision in standing.values_list("revision", flat=True)
-    )
+    blocks = Block.objects.standing().of_served(head.revision)
+    blocked = blocks.filter(app_id=head.app_id, episode=head).exists()
     return RecallState.BLOCKED if blocked else RecallState.RECALLABLE

@@ -17,7 +17,7 @@ from episodes.models.audit import (
     AuditPayload,
     AuditVerification,
 )
-from episodes.models.block import Block
+from episodes.models.block import Block, kept_out_by, newer_is_held, of_newer, of_served
 from episodes.models.episode import Episode, EpisodeQuerySet
 from episodes.models.erasure import (
     AuditErasedText,
@@ -83,4 +83,8 @@ __all__ = [
     "Toolset",
     "VectorGeneration",
     "being_erased",
+    "kept_out_by",
+    "newer_is_held",
+    "of_newer",
+    "of_served",
 ]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import F, Q, Value
+from django.db.models import Exists, F, OuterRef, Q, Value
 from django.db.models.functions import Now
 
 from episodes.enums import BlockKind
@@ -9,6 +9,27 @@ from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import ClosedOnce, belongs_to_its_head, one_of
+
+
+class BlockQuerySet(models.QuerySet["Block"]):
+    def standing(self) -> BlockQuerySet:
+        """Not lifted."""
+        return self.filter(closed_at__isnull=True)
+
+    def of_served(self, served: int | F | OuterRef) -> BlockQuerySet:
+        """What keeps an episode out of recall while `served` is its revision: a block of the whole
+        episode, or of this very revision. One that holds another revision keeps nobody from this
+        one."""
+        return self.filter(of_served(served))
+
+
+def of_served(served: int | F | OuterRef) -> Q:
+    return Q(revision__isnull=True) | Q(revision=served)
+
+
+def of_newer(served: int | F | OuterRef) -> Q:
+    """What keeps a revision from being served that came after it."""
+    return Q(revision__gt=served)
 
 
 class Block(models.Model):
@@ -39,6 +60,8 @@ class Block(models.Model):
     closed_at = models.DateTimeField(null=True)
     closed_by = models.CharField(max_length=200, default="", blank=True)
 
+    objects = BlockQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -68,3 +91,23 @@ class Block(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.episode_id}"
+
+    def keeps_out(self, served: int) -> bool:
+        """BlockQuerySet.of_served for a row that is at hand."""
+        return self.revision in (None, served)
+
+
+def kept_out_by(kind: BlockKind | None = None) -> Exists:
+    """A condition on heads: a standing block, of this kind if one is given, keeps what is served
+    out of recall."""
+    return _blocked(Block.objects.standing().of_served(OuterRef("revision")), kind)
+
+
+def newer_is_held() -> Exists:
+    """A condition on heads: a revision newer than the one served waits for a person."""
+    return _blocked(Block.objects.standing().filter(of_newer(OuterRef("revision"))), BlockKind.HELD)
+
+
+def _blocked(rows: BlockQuerySet, kind: BlockKind | None) -> Exists:
+    rows = rows.filter(app_id=OuterRef("app_id"), episode_id=OuterRef("id"))
+    return Exists(rows if kind is None else rows.filter(kind=kind))

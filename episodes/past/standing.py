@@ -114,9 +114,8 @@ def _of_scope(recall: Recall) -> Q:
 
 def _blocked(recall: Recall, moment: datetime) -> Exists:
     return Exists(
-        Block.objects.filter(
+        Block.objects.of_served(OuterRef("revision")).filter(
             open_at(moment, begins="opened_at", ends="closed_at"),
-            Q(revision__isnull=True) | Q(revision=OuterRef("revision")),
             app_id=recall.app_id,
             episode_id=OuterRef("episode_id"),
         )

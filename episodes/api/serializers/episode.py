@@ -68,6 +68,11 @@ class RevisionSerializer(serializers.Serializer[Any]):
     sequence = serializers.IntegerField(allow_null=True)
     is_final = serializers.BooleanField()
     format = serializers.CharField()
+    blocks = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The kinds of the blocks of this revision alone. One that is newer than the served"
+        " one is not served while any stands.",
+    )
 
 
 class EpisodeSerializer(serializers.Serializer[Any]):
@@ -93,7 +98,8 @@ class EpisodeSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="As it came with the evidence; a later one is in `outcomes`."
     )
     blocks = serializers.ListField(
-        child=serializers.CharField(), help_text="The kinds of the blocks that stand."
+        child=serializers.CharField(),
+        help_text="The kinds of the blocks that keep the served revision from recall.",
     )
     agent_id = serializers.CharField(allow_blank=True)
     task_id = serializers.CharField(allow_blank=True)

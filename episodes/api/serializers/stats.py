@@ -19,8 +19,11 @@ class StatsSerializer(serializers.Serializer[Any]):
     open = serializers.IntegerField()
     completed = serializers.IntegerField()
     pending = serializers.IntegerField(help_text="Waiting for their vector; found by text only.")
-    held = serializers.IntegerField(help_text="Kept from recall until a person has looked.")
-    quarantined = serializers.IntegerField()
+    held = serializers.IntegerField(
+        help_text="Kept from recall until a person has looked. A held newer revision of what is"
+        " recalled is not counted."
+    )
+    quarantined = serializers.IntegerField(help_text="Kept from recall by somebody's decision.")
     success = serializers.IntegerField()
     partial = serializers.IntegerField()  # type: ignore[assignment]  # a member
     failure = serializers.IntegerField()

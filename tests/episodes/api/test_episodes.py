@@ -102,6 +102,7 @@ def test_episode_is_shown_with_its_trace(client: ApiClient, app: App) -> None:
                 "sequence": None,
                 "is_final": True,
                 "format": "episode",
+                "blocks": [],
             }
         ],
     }
