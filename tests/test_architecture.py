@@ -111,6 +111,18 @@ def test_source_files_stay_small() -> None:
     assert lines_over(sources(*APPS), 400) == {}
 
 
+def test_functions_stay_on_a_screen() -> None:
+    over = {
+        f"{name(path)}: {node.name}": length
+        for path in sources(*APPS)
+        for node in ast.walk(ast.parse(text(path) or ""))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or 0) - node.lineno + 1) > 65
+    }
+
+    assert over == {}
+
+
 def test_test_files_stay_small() -> None:
     assert lines_over(sources("tests"), 500) == {}
 

@@ -15,6 +15,7 @@ from django.db import connection
 from curation.alarms.fisher import chance_of_at_least
 from curation.models import AlarmKind
 from episodes.models import App
+from episodes.retention.expiry import recallable
 from episodes.tokens import fts_terms
 from episodes.trust.contest import Question, kinds_of
 from episodes.trust.replay import embedded
@@ -146,8 +147,9 @@ def _fetch(sql: str, values: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
 
 
 # A coarse look over all of the window, whose candidates are then measured one by one. A subject's
-# own episode can only be first for that subject's recalls, a shared one for everybody's.
-_FIRST = """
+# own episode can only be first for that subject's recalls, a shared one for everybody's. A peer that
+# has expired since counts: it was there when the questions were asked.
+_FIRST = f"""
 WITH dismissed AS MATERIALIZED (
     SELECT episode_id, max(closed_at) AS at FROM curation_alarm
     WHERE app_id = %(app)s AND kind = %(kind)s AND closed_at IS NOT NULL GROUP BY episode_id
@@ -173,7 +175,7 @@ JOIN episodes_episode e ON e.app_id = %(app)s AND e.id = f.episode_id
     AND e.recall_state = 'recallable'
 CROSS JOIN LATERAL (SELECT count(*)::int AS n FROM episodes_episode p
     WHERE p.app_id = %(app)s AND p.scope = f.scope AND p.user_id IS NOT DISTINCT FROM f.user_id
-        AND p.state = 'completed' AND p.recall_state = 'recallable' AND p.id <> f.episode_id) peers
+        AND {recallable("p")} AND p.id <> f.episode_id) peers
 WHERE f.n_first >= %(share)s::float8 / 2 * coalesce(s.n, of_all.n) AND peers.n >= %(peers)s
 ORDER BY f.n_first DESC, f.episode_id LIMIT %(most)s
 """

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from episodes.models import App
-from episodes.retention.expiry import UNEXPIRED
+from episodes.retention.expiry import ELIGIBLE
 
 # Newest first; a group of so many says what there is to say.
 LATEST = 500
@@ -83,8 +83,7 @@ def _values(app: App) -> dict[str, Any]:
 
 
 _REVIEWED = f"""
-    h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-    AND h.recall_state = 'recallable' AND {UNEXPIRED}
+    h.app_id = %(app)s AND h.scope = 'user' AND {ELIGIBLE}
     AND h.review_state = 'reviewed' AND h.outcome = 'success' AND NOT h.contradicted
     AND h.outcome_source IN ('resolution', 'reviewer')
 """

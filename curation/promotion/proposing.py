@@ -70,17 +70,8 @@ def propose_precedent(
     if supersedes is not None and supersedes.status != PrecedentStatus.APPROVED:
         raise NotPublishedError(str(supersedes.id))
     _demand_new(head, supersedes)
-    revision, app = served_revision(head), head.app
-    k = app.promotion_threshold
-    source = draft_of(revision)
-    if lesson:
-        source = replace(source, lesson=lesson, lesson_source=LessonSource.REVIEWER)
-    draft = anonymise_draft(
-        source,
-        outcome=head.outcome,
-        known=known_of(app=app, user_id=episode.user_id, k=k),
-        rare=rare_among(app, k=k),
-    )
+    app, k = head.app, head.app.promotion_threshold
+    draft = _anonymised(head, user_id=episode.user_id, lesson=lesson)
     subjects = count_support(app=app, episode_id=head.id).subjects
     precedent = Precedent(
         app=app,
@@ -102,11 +93,7 @@ def propose_precedent(
         proposer_role=actor.role,
     )
     _fill(precedent, draft)
-    try:
-        with transaction.atomic():
-            precedent.save(force_insert=True)
-    except IntegrityError as error:
-        raise AlreadyProposedError(str(head.id)) from error
+    _insert(precedent)
     write_contributors(precedent, subjects=subjects)
     record_act(
         precedent,
@@ -123,6 +110,27 @@ def propose_precedent(
         },
     )
     return precedent
+
+
+def _anonymised(head: Episode, *, user_id: str, lesson: str) -> Draft:
+    source = draft_of(served_revision(head))
+    if lesson:
+        source = replace(source, lesson=lesson, lesson_source=LessonSource.REVIEWER)
+    k = head.app.promotion_threshold
+    return anonymise_draft(
+        source,
+        outcome=head.outcome,
+        known=known_of(app=head.app, user_id=user_id, k=k),
+        rare=rare_among(head.app, k=k),
+    )
+
+
+def _insert(precedent: Precedent) -> None:
+    try:
+        with transaction.atomic():
+            precedent.save(force_insert=True)
+    except IntegrityError as error:
+        raise AlreadyProposedError(str(precedent.source_episode_id)) from error
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from episodes.models import App
-from episodes.retention.expiry import UNEXPIRED
+from episodes.retention.expiry import ELIGIBLE
 
 # A procedure that thousands follow is counted over its newest episodes.
 LATEST = 5_000
@@ -56,8 +56,7 @@ WITH source AS MATERIALIZED (
     JOIN episodes_episode h ON h.app_id = r.app_id AND h.id = r.episode_id
         AND h.revision = r.revision
     WHERE r.app_id = %(app)s AND r.procedure_key = (SELECT procedure_key FROM source)
-        AND h.scope = 'user' AND h.state = 'completed' AND h.recall_state = 'recallable'
-        AND {UNEXPIRED}
+        AND h.scope = 'user' AND {ELIGIBLE}
     ORDER BY h.completed_at DESC LIMIT %(latest)s
 ), near AS (
     SELECT s.user_id, s.outcome FROM same s CROSS JOIN source

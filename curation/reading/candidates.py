@@ -14,7 +14,7 @@ from django.db import connection
 from curation.promotion.support import LATEST
 from episodes.enums import Outcome
 from episodes.models import Member
-from episodes.retention.expiry import UNEXPIRED
+from episodes.retention.expiry import ELIGIBLE
 
 # Evidence is weighed over the newest reviewed episodes, and the best of them are shown.
 WEIGHED = 400
@@ -118,8 +118,8 @@ WITH searched AS MATERIALIZED (
     FROM episodes_episode h
     LEFT JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
         AND v.generation_id = (SELECT id FROM searched) AND v.revision = h.revision
-    WHERE h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-        AND h.recall_state = 'recallable' AND {UNEXPIRED}
+    WHERE h.app_id = %(app)s AND h.scope = 'user'
+        AND {ELIGIBLE}
         AND h.review_state = 'reviewed' AND h.outcome = %(outcome)s
         AND h.outcome_source IN ('resolution', 'reviewer') AND NOT h.contradicted
         AND (%(procedure)s = '' OR h.procedure_key = %(procedure)s)
@@ -132,8 +132,8 @@ WITH searched AS MATERIALIZED (
     SELECT h.id, h.user_id, h.outcome, h.revision, h.procedure_key,
         row_number() OVER (PARTITION BY h.procedure_key ORDER BY h.completed_at DESC) AS newest
     FROM episodes_episode h
-    WHERE h.app_id = %(app)s AND h.scope = 'user' AND h.state = 'completed'
-        AND h.recall_state = 'recallable' AND {UNEXPIRED}
+    WHERE h.app_id = %(app)s AND h.scope = 'user'
+        AND {ELIGIBLE}
         AND h.procedure_key IN (SELECT procedure_key FROM chosen)
 ), same AS MATERIALIZED (
     SELECT l.procedure_key, l.id, l.user_id, l.outcome, v.vector

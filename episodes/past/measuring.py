@@ -22,7 +22,8 @@ from episodes.embedding.text import embedding_text
 from episodes.models import Recall, RecallHit, VectorGeneration
 from episodes.past.standing import Stood
 from episodes.ranking import Profile
-from episodes.search import REVISION_FILTERS, TEXT
+from episodes.search.filters import REVISION_FILTERS, narrowing
+from episodes.search.rule import ASKED, TEXT, similarity_to
 from episodes.tokens import fts_terms
 
 # So many superseded goals are embedded again for one look; more would keep a reader waiting, and
@@ -102,12 +103,10 @@ def _read(
     stood: Sequence[Stood],
     vector: np.ndarray[Any, Any] | None,
 ) -> list[dict[str, Any]]:
-    wanted = [sql for name, sql in REVISION_FILTERS.items() if name in recall.filters]
+    filters = narrowing(frozenset(recall.filters), REVISION_FILTERS)
     with connection.cursor() as cursor:
         cursor.execute(
-            _STATEMENT.format(
-                text=TEXT, filters="".join(f" AND {sql}" for sql in wanted), similarity=_SIMILARITY
-            ),
+            _statement(filters),
             {
                 **{
                     name: recall.filters[name]
@@ -129,16 +128,12 @@ def _read(
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-_SIMILARITY = """
-    CASE WHEN v.vector IS NOT NULL THEN greatest(0::float8, -(v.vector <#> %(vector)s::vector)) END
-"""
-_STATEMENT = """
-WITH asked AS MATERIALIZED (
-    SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' | ')::tsquery AS words
-    FROM unnest(%(words)s::text[]) word
-)
+def _statement(filters: str) -> str:
+    return f"""
+WITH asked AS MATERIALIZED ({ASKED})
 SELECT r.episode_id, r.recorded_outcome, r.procedure_key, r.toolset_version, r.toolset_kind,
-    r.content_hash, {text} AS text, {similarity} AS similarity, v.embedded_at,
+    r.content_hash, {TEXT} AS text, {similarity_to("%(vector)s")} AS similarity,
+    v.embedded_at,
     CASE WHEN v.vector IS NULL AND NOT EXISTS (
         SELECT FROM episodes_pendingembedding p
         WHERE p.app_id = r.app_id AND p.episode_id = r.episode_id

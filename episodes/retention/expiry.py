@@ -157,7 +157,20 @@ def unexpired(row: str) -> str:
                 %(kept_kinds)s::text[], {kind})], %(cutoff)s))"""
 
 
+def recallable(row: str) -> str:
+    """Return the condition on a head that may be recalled while its time is not up."""
+    return f"{row}.state = 'completed' AND {row}.recall_state = 'recallable'"
+
+
+def eligible(row: str) -> str:
+    """Return the condition on a head that a search may find (product.md §3), with
+    Cutoffs.parameters()."""
+    return f"""{recallable(row)}
+        AND {unexpired(row)}"""
+
+
 UNEXPIRED = unexpired("h")
+ELIGIBLE = eligible("h")
 
 
 def read_rules(told: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from psycopg import errors
 
 from episodes.models import VectorGeneration
+from episodes.retention.expiry import recallable
 from memoryadmin.lib.owner import connect_as_owner
 
 MOST_DIMENSIONS = 2_000  # pgvector indexes no longer ones
@@ -31,13 +32,15 @@ _VALID = """
     SELECT index.indisvalid FROM pg_index index JOIN pg_class class ON class.oid = index.indexrelid
     WHERE class.relname = %s
 """
-# An app that shares nothing yet needs none, so that a fresh installation misses nothing.
-_MISSING = """
+# An app that shares nothing yet needs none, so that a fresh installation misses nothing. Whether its
+# rows have expired is not asked: that is told by each app's own policies, and an index that was made
+# too early is of use to the next row that is shared.
+_MISSING = f"""
     SELECT generation.name FROM episodes_vectorgeneration generation
     WHERE EXISTS (
         SELECT FROM episodes_app app JOIN episodes_episode head ON head.app_id = app.id
         WHERE app.generation_id = generation.id AND head.scope = 'org'
-            AND head.state = 'completed' AND head.recall_state = 'recallable')
+            AND {recallable("head")})
         AND NOT EXISTS (
             SELECT FROM pg_index index JOIN pg_class class ON class.oid = index.indexrelid
             WHERE class.relname = 'vector_org_g' || generation.id AND index.indisvalid)

@@ -36,6 +36,29 @@ TOOLSETS = f"""
         AND {IN_USE}
 """
 
+# Of the query's words: any of them, as one tsquery that is built once.
+ASKED = """
+    SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' | ')::tsquery AS words
+    FROM unnest(%(words)s::text[]) word
+"""
+
+
+def of_head(row: str) -> str:
+    """Return the condition on a revision `r` to be the one that a head, or what was made of one,
+    serves."""
+    return f"r.app_id = {row}.app_id AND r.episode_id = {row}.id AND r.revision = {row}.revision"
+
+
+OF_HEAD = of_head("h")
+
+
+def similarity_to(vector: str) -> str:
+    """Return how near a vector `v` is to the parameter, null where there is none (greatest() alone
+    would make 0 of it)."""
+    near = f"greatest(0::float8, -(v.vector <#> {vector}::vector))"
+    return f"CASE WHEN v.vector IS NOT NULL THEN {near} END"
+
+
 # A claim ranks at the lower of its own weight and the weight of unknown.
 OUTCOME_WEIGHT = """
     least(
@@ -51,6 +74,13 @@ TOOLSET_RELATION = """
         WHEN h.toolset_version = '' OR NOT h.toolset_kind = ANY (cur.kinds) THEN 'unknown'
         ELSE 'other' END
 """
+
+
+def toolset_weight(relation: str) -> str:
+    return f"""CASE {relation} WHEN 'current' THEN %(toolset_current)s::float8
+            WHEN 'other' THEN %(toolset_other)s::float8
+            ELSE %(toolset_unknown)s::float8 END"""
+
 
 # What no outcome and no toolset exceeds: how much of its relevance an episode can keep at most.
 GREATEST_WEIGHT = """

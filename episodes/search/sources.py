@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from episodes.retention.expiry import UNEXPIRED
+from episodes.retention.expiry import ELIGIBLE
 from episodes.search.filters import (
     HEAD_FILTERS,
     REVISION_FILTERS,
     SESSION_FILTERS,
     narrowing,
 )
-from episodes.search.rule import GREATEST_WEIGHT
+from episodes.search.rule import GREATEST_WEIGHT, OF_HEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,7 @@ _COLUMNS = """h.app_id, h.id, h.scope, h.wording_hash, h.revision, h.completed_a
         h.outcome_source, h.recorded_outcome, h.procedure_key, h.toolset_version, h.toolset_kind,
         h.review_state"""
 _NEWEST = "row_number() OVER (ORDER BY h.completed_at DESC, h.id DESC) AS newest"
-_ELIGIBLE = f"""h.state = 'completed' AND h.recall_state = 'recallable'
-        AND {UNEXPIRED}"""
-_SHARED = f"h.app_id = %(app)s AND h.scope = 'org' AND {_ELIGIBLE}"
-_OF_HEAD = "r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision"
+_SHARED = f"h.app_id = %(app)s AND h.scope = 'org' AND {ELIGIBLE}"
 
 
 def own(filters: frozenset[str]) -> str:
@@ -52,7 +49,7 @@ def own(filters: frozenset[str]) -> str:
     SELECT {_COLUMNS}, {_NEWEST}
     FROM episodes_episode h
     WHERE h.app_id = %(app)s AND h.user_id = %(subject)s AND h.scope = 'user'
-        AND {_ELIGIBLE} AND NOT (SELECT yes FROM erased){head}
+        AND {ELIGIBLE} AND NOT (SELECT yes FROM erased){head}
     ORDER BY h.completed_at DESC, h.id DESC LIMIT %(window)s + 1
 """
 
@@ -83,7 +80,7 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     """
     head = narrowing(filters, HEAD_FILTERS)
     revision = narrowing(filters, REVISION_FILTERS)
-    joined = f"JOIN episodes_episoderevision r ON {_OF_HEAD}{revision}" if revision else ""
+    joined = f"JOIN episodes_episoderevision r ON {OF_HEAD}{revision}" if revision else ""
     found = ["named", "common", "worded", "recent"]
     vectors = ""
     if index is not None:
@@ -103,7 +100,7 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     by_text = f"""FROM (SELECT r.app_id, r.episode_id, r.revision FROM episodes_sharedtext r
         WHERE r.app_id = %(app)s AND r.user_id IS NULL{revision} AND """
     of_head = f""" OFFSET 0) r
-    JOIN episodes_episode h ON {_OF_HEAD} AND {_SHARED}{head}"""
+    JOIN episodes_episode h ON {OF_HEAD} AND {_SHARED}{head}"""
     every = " UNION ALL ".join(f"SELECT id FROM {way}" for way in found)
     return f"""{vectors}), named AS MATERIALIZED (
     SELECT h.id {by_text}r.identifiers && %(tokens)s::varchar[]{of_head}
@@ -112,7 +109,7 @@ def near(filters: frozenset[str], index: Index | None) -> str:
     SELECT h.id FROM episodes_episode h
     WHERE {_SHARED}{head} AND (SELECT count(*) FROM named) > %(text_reach)s
         AND EXISTS (SELECT FROM episodes_episoderevision r
-            WHERE {_OF_HEAD}{revision} AND r.identifiers && %(tokens)s::varchar[] OFFSET 0)
+            WHERE {OF_HEAD}{revision} AND r.identifiers && %(tokens)s::varchar[] OFFSET 0)
     ORDER BY h.completed_at DESC LIMIT %(text_reach)s
 ), worded AS MATERIALIZED (
     SELECT h.id {by_text}r.search @@ (

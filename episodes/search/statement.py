@@ -8,6 +8,8 @@ figures behind its shape; episodes/ranking.py says the same rule as plain arithm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -15,11 +17,16 @@ from episodes.search import sources
 from episodes.search.filters import REVISION_FILTERS, narrowing
 from episodes.search.log import log_rows
 from episodes.search.rule import (
+    ASKED,
+    OF_HEAD,
     ORDER,
     OUTCOME_WEIGHT,
     TEXT,
     TOOLSET_RELATION,
     TOOLSETS,
+    of_head,
+    similarity_to,
+    toolset_weight,
 )
 from episodes.search.sources import Index
 
@@ -37,9 +44,6 @@ _CUT = {
 # A subject's own episode beats its copy; when it cannot be served the copy is.
 _OWN_COPY = """scope = 'org' AND wording_hash = %(subject_hash)s AND procedure_key IN (
         SELECT procedure_key FROM scored WHERE scope = 'user' AND reason IS NULL)"""
-
-
-_OF_HEAD = "r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision"
 _WEIGHTS = "outcome_weight * toolset_weight * decay"
 
 # The text of those candidates only that it could lift into the answer, or among the EXCLUDED best
@@ -83,24 +87,61 @@ def statement(
 
     `index` is for `near`, and None there when the query has no vector.
     """
+    chosen = _choose(filters, own=own, shared=shared, index=index)
+    judged = sources.verdict(index) if shared == "near" else ""
+    logged = log_rows(
+        mode="CASE WHEN cut THEN 'approximate' ELSE 'exact' END",
+        when="(SELECT settled OR %(last_look)s FROM verdict)" if judged else "true",
+    )
+    verdict = ("settled, look_since", "CROSS JOIN verdict") if judged else ("true AS settled", "")
+    return f"""
+WITH asked AS MATERIALIZED ({ASKED}), cur AS MATERIALIZED ({TOOLSETS}
+), erased AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
+        AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
+{chosen.parts}), {_measure(chosen.compared, filters, vector=vector)}, {_rank(chosen)}, {
+        _tell(chosen, judged)
+    }{logged if log else ""}
+SELECT counted.candidates, counted.cut, erased.yes AS erased, excluded.list AS excluded,
+    {verdict[0]}, winners.*
+FROM counted CROSS JOIN excluded CROSS JOIN erased {verdict[1]} LEFT JOIN winners ON true
+ORDER BY winners.rank
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is compared. `parts`: SQL that names it; `compared`: that reads it; `cut`: that says
+    whether there was more."""
+
+    parts: str
+    compared: Sequence[str]
+    cut: Sequence[str]
+
+    @property
+    def copies(self) -> str:
+        """SQL that says of a row that the searcher's own episode stands for it."""
+        return _OWN_COPY if len(self.compared) == 2 else "false"
+
+
+def _choose(filters: frozenset[str], *, own: bool, shared: Shared, index: Index | None) -> _Chosen:
     compared = [_OWN] if own else []
-    chosen = sources.own(filters) if own else ""
+    parts = sources.own(filters) if own else ""
     cut = [_CUT["own"]] if own else []
     if shared != "none":
         compared.append(_SHARED)
     if shared == "all":
-        chosen += sources.shared(filters)
+        parts += sources.shared(filters)
         cut.append(_CUT["shared"])
     elif shared == "near":
-        chosen += sources.near(filters, index)
+        parts += sources.near(filters, index)
         cut = ["true"]  # never all of it
-    copies = _OWN_COPY if len(compared) == 2 else "false"
-    similarity = (
-        # greatest() alone would make 0 of an episode that has no vector yet
-        "CASE WHEN v.vector IS NOT NULL THEN greatest(0::float8, -(v.vector <#> %(vector)b::vector)) END"
-        if vector
-        else "NULL::float8"
-    )
+    return _Chosen(parts, compared, cut)
+
+
+def _measure(compared: Sequence[str], filters: frozenset[str], *, vector: bool) -> str:
+    """What is compared, with its similarity and its weights."""
+    similarity = similarity_to("%(vector)b") if vector else "NULL::float8"
     vectors = (
         """LEFT JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
             AND v.generation_id = %(generation)s AND v.revision = h.revision"""
@@ -109,23 +150,8 @@ def statement(
     )
     filtered = narrowing(filters, REVISION_FILTERS)
     if filtered:
-        filtered = f"JOIN episodes_episoderevision r ON {_OF_HEAD}{filtered}"
-    kept = _OWN_OF_COPIES if len(compared) == 2 else ""
-    judged = sources.verdict(index) if shared == "near" else ""
-    logged = log_rows(
-        mode="CASE WHEN cut THEN 'approximate' ELSE 'exact' END",
-        when="(SELECT settled OR %(last_look)s FROM verdict)" if judged else "true",
-    )
-    verdict = ("settled, look_since", "CROSS JOIN verdict") if judged else ("true AS settled", "")
-    return f"""
-WITH asked AS MATERIALIZED (
-    SELECT string_agg(nullif(phraseto_tsquery('simple', word)::text, ''), ' | ')::tsquery AS words
-    FROM unnest(%(words)s::text[]) word
-), cur AS MATERIALIZED ({TOOLSETS}
-), erased AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
-        AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
-{chosen}), measured AS (
+        filtered = f"JOIN episodes_episoderevision r ON {OF_HEAD}{filtered}"
+    return f"""measured AS (
     SELECT h.*, {OUTCOME_WEIGHT} AS outcome_weight, {TOOLSET_RELATION} AS toolset,
         h.outcome = 'failure' OR h.recorded_outcome = 'failure' AS failed,
         greatest(date_part('epoch', %(now)s::timestamptz - h.completed_at), 0::float8)
@@ -135,16 +161,20 @@ WITH asked AS MATERIALIZED (
     {filtered}
     {vectors}
 ), weighed AS MATERIALIZED (
-    SELECT m.*, CASE toolset WHEN 'current' THEN %(toolset_current)s::float8
-            WHEN 'other' THEN %(toolset_other)s::float8
-            ELSE %(toolset_unknown)s::float8 END AS toolset_weight,
+    SELECT m.*, {toolset_weight("toolset")} AS toolset_weight,
         exp(greatest(-age_days / %(decay_days)s::float8, -700::float8)) AS decay
     FROM measured m
-), bar AS MATERIALIZED ({BAR}
+)"""
+
+
+def _rank(chosen: _Chosen) -> str:
+    """Their text as far as it matters, their scores, and the best with what is told of them."""
+    kept = _OWN_OF_COPIES if len(chosen.compared) == 2 else ""
+    return f"""bar AS MATERIALIZED ({BAR}
 ), read AS MATERIALIZED (
     SELECT h.*, {TEXT} AS text
     FROM weighed h CROSS JOIN bar
-    JOIN episodes_episoderevision r ON {_OF_HEAD}
+    JOIN episodes_episoderevision r ON {OF_HEAD}
     WHERE greatest(h.similarity, bar.text) * {_WEIGHTS} >= bar.score{kept}
 ), compared AS (
     SELECT *, greatest(similarity, text) AS relevance FROM read
@@ -158,7 +188,7 @@ WITH asked AS MATERIALIZED (
     FROM compared c
 ), best AS (
     SELECT DISTINCT ON (procedure_key, outcome) * FROM scored
-    WHERE reason IS NULL AND NOT coalesce({copies}, false)
+    WHERE reason IS NULL AND NOT coalesce({chosen.copies}, false)
     ORDER BY procedure_key, outcome, {ORDER}
 ), top AS MATERIALIZED (
     SELECT *, (row_number() OVER (ORDER BY {ORDER}))::smallint AS rank
@@ -167,10 +197,15 @@ WITH asked AS MATERIALIZED (
     SELECT t.*, r.goal, r.steps, r.resolution, r.lesson, r.lesson_source,
         r.content_hash, r.tools, r.errors
     FROM top t JOIN episodes_episoderevision r
-        ON r.app_id = t.app_id AND r.episode_id = t.id AND r.revision = t.revision
-), near AS (
+        ON {of_head("t")}
+)"""
+
+
+def _tell(chosen: _Chosen, judged: str) -> str:
+    """What was left out and why, and how many were compared."""
+    return f"""near AS (
     SELECT id, scope, revision, procedure_key, outcome, outcome_source, toolset, age_days,
-        coalesce(reason, CASE WHEN {copies} THEN 'own_copy' END) AS reason,
+        coalesce(reason, CASE WHEN {chosen.copies} THEN 'own_copy' END) AS reason,
         similarity, text, score
     FROM scored WHERE id NOT IN (SELECT id FROM top) AND relevance > 0
     ORDER BY {ORDER} LIMIT {EXCLUDED}
@@ -184,10 +219,5 @@ WITH asked AS MATERIALIZED (
         '[]') AS list
     FROM near n
 {judged}), counted AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM weighed)::int AS candidates, {" OR ".join(cut)} AS cut
-){logged if log else ""}
-SELECT counted.candidates, counted.cut, erased.yes AS erased, excluded.list AS excluded,
-    {verdict[0]}, winners.*
-FROM counted CROSS JOIN excluded CROSS JOIN erased {verdict[1]} LEFT JOIN winners ON true
-ORDER BY winners.rank
-"""
+    SELECT (SELECT count(*) FROM weighed)::int AS candidates, {" OR ".join(chosen.cut)} AS cut
+)"""

@@ -23,8 +23,15 @@ from episodes.embedding.generations import embedder_for
 from episodes.embedding.text import embedding_text
 from episodes.models import App, VectorGeneration
 from episodes.ranking import Profile
-from episodes.retention.expiry import UNEXPIRED
-from episodes.search.rule import CONSTANTS, OUTCOME_WEIGHT, TOOLSET_RELATION, TOOLSETS
+from episodes.retention.expiry import ELIGIBLE
+from episodes.search.rule import (
+    CONSTANTS,
+    OF_HEAD,
+    OUTCOME_WEIGHT,
+    TOOLSET_RELATION,
+    TOOLSETS,
+    toolset_weight,
+)
 from episodes.tokens import fts_terms
 from episodes.trust.contest import Contender, Floats, Question
 from memoryadmin.lib import clock
@@ -61,16 +68,13 @@ def _pool_sql(*, of_subject: bool, by_vector: bool) -> str:
     return f"""
     WITH cur AS MATERIALIZED ({TOOLSETS}), pool AS MATERIALIZED (
         SELECT h.* FROM episodes_episode h
-        WHERE h.app_id = %(app)s AND h.state = 'completed' AND h.recall_state = 'recallable'
-            AND {UNEXPIRED} {subject}
+        WHERE h.app_id = %(app)s AND {ELIGIBLE} {subject}
         ORDER BY h.completed_at DESC, h.id DESC LIMIT %(limit)s
     )
     SELECT h.id, r.identifiers, tsvector_to_array(r.search), vector_send(v.vector),
-        {OUTCOME_WEIGHT} * CASE {TOOLSET_RELATION} WHEN 'current' THEN %(toolset_current)s::float8
-            WHEN 'other' THEN %(toolset_other)s::float8 ELSE %(toolset_unknown)s::float8 END
+        {OUTCOME_WEIGHT} * {toolset_weight(TOOLSET_RELATION)}
     FROM pool h CROSS JOIN cur
-    JOIN episodes_episoderevision r
-        ON r.app_id = h.app_id AND r.episode_id = h.id AND r.revision = h.revision
+    JOIN episodes_episoderevision r ON {OF_HEAD}
     {vectors} JOIN episodes_episodevector v ON v.app_id = h.app_id AND v.episode_id = h.id
         AND v.generation_id = %(generation)s AND v.revision = h.revision
 """
