@@ -34,7 +34,17 @@ from episodes.deletion import goes_with_its_episode
 from episodes.erasure.shared import shared_episodes
 from episodes.erasure.stores import PEOPLE
 from episodes.models import App
-from memoryadmin.lib.erasable import Place, Store, Subject, count_rows, keep, register, rows_of
+from memoryadmin.lib.erasable import (
+    Place,
+    Store,
+    Subject,
+    count_rows,
+    evidence,
+    keep,
+    register,
+    rows_of,
+    say,
+)
 
 ERASED = "(erased)"
 
@@ -62,13 +72,13 @@ def _register_promotion() -> None:
             Precedent: (
                 *("user_id", "goal", "steps", "resolution", "lesson", "issue_type", "agent_id"),
                 *("toolset_version", "redactions", "dropped", "edited", "accepted"),
-                *("accepted_because", "override_reason"),
+                *("accepted_because", "override_reason", "end_reason"),
             ),
         },
     )
+    evidence(Precedent, "goal", "resolution", "lesson")
     keep(Contribution, "key_id", because="which key hashed it")
     keep(Precedent, "procedure_key", because="a hash over names of tools")
-    keep(Precedent, "end_reason", because="why the organisation took it back, without a subject")
     keep(
         Precedent,
         *("proposer", "proposer_role", "editors", "approver", "approver_role", "ended_by"),
@@ -86,14 +96,13 @@ def _register_promotion() -> None:
                 app=App.objects.get(pk=subject.app_id), user_id=subject.user_id, actor=SYSTEM
             ),
         ),
-        columns={ConsolidationSource: ("user_id",)},
+        columns={ConsolidationSource: ("user_id",), Consolidation: ("reason",)},
     )
     keep(
         Consolidation,
         *("procedure_key", "lesson"),
         because="names of tools and arguments, codes and counts of k subjects and more",
     )
-    keep(Consolidation, "reason", because="why a curator dismissed it")
     keep(Consolidation, "decided_by", "decided_role", because=PEOPLE)
 
 
@@ -179,6 +188,7 @@ def _register_incidents() -> None:
         ),
         columns={Incident: ("user_id", "title", "description", "source_id", "closed_reason")},
     )
+    say(Incident, "title")
     keep(IncidentEvent, "by", "role", because=PEOPLE)
     keep(IncidentLink, "added_by", "removed_by", because=PEOPLE)
     keep(Incident, "opened_by", "closed_by", because=PEOPLE)

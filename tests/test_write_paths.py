@@ -47,6 +47,7 @@ NEEDS_NO_ENTRY = {
     "episodes.retention.log._by_key": _ERASED,
     "episodes.retention.sweep._sweep_log": _ERASED,
     "memoryadmin.lib.erasable.delete_rows": _ERASED,
+    "episodes.erasure.mentions.remove_mentions": _ERASED,
 }
 
 

@@ -39,6 +39,7 @@ STORES = {
     "incident_links": "Links of incidents",
     "incidents": "Incidents that started from the subject",
     "lessons": "Sources of consolidated lessons",
+    "mentions": "Texts about others that named the subject",
     "outcomes": "Statements about outcomes",
     "pending_embeddings": "Revisions that wait for a vector",
     "precedents": "Promotions that the subject stands behind",

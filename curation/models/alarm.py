@@ -80,7 +80,7 @@ class Alarm(models.Model):
             ),
         ]
         triggers = [
-            ClosedOnce(columns=("closed_at", "closed_by", "ending", "reason")),
+            ClosedOnce(columns=("closed_at", "closed_by", "ending", "reason"), said=("reason",)),
             belongs_to_its_head(),
         ]
 

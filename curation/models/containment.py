@@ -93,7 +93,9 @@ class Containment(models.Model):
             ),
         ]
         triggers = [
-            ClosedOnce(columns=("lifted_at", "lifted_by", "lift_reason")),
+            ClosedOnce(
+                columns=("lifted_at", "lifted_by", "lift_reason"), said=("reason", "lift_reason")
+            ),
             pgtrigger.Trigger(
                 name="belongs_to_its_flag",
                 operation=pgtrigger.Insert,

@@ -80,7 +80,9 @@ class Flag(models.Model):
             ),
         ]
         triggers = [
-            ClosedOnce(columns=("lifted_at", "lifted_by", "lift_reason")),
+            ClosedOnce(
+                columns=("lifted_at", "lifted_by", "lift_reason"), said=("note", "lift_reason")
+            ),
             belongs_to_its_head(),
         ]
 

@@ -68,7 +68,7 @@ class IncidentEvent(models.Model):
                 condition=Q(user_id__isnull=False),
             ),
         ]
-        triggers = [append_only()]
+        triggers = [append_only("text")]
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.incident_id}"

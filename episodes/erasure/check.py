@@ -2,8 +2,8 @@
 
 The tables are the database's own, read from its catalogue, not the register's: what nobody thought
 of is looked at, too. A column by whose name a subject is known must not have it; in other columns
-the id must not stand as text, in rows that are nobody's (another subject's rows are not touched),
-except where the register says that a column holds no subject's text.
+the id must not stand as text, in rows that are nobody's (another subject's evidence is not touched)
+and in what people wrote, whoever that is about, except where the register says that a column holds no subject's text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from episodes.keys.lookup import Caller
 from episodes.query import Query
 from episodes.ranking import Profile
 from episodes.recall import SearchRequest, parameters
-from memoryadmin.lib.erasable import Subject, is_kept
+from memoryadmin.lib.erasable import Subject, is_kept, said
 
 QUEUE = "pgmq"
 _TEXT = frozenset({"text", "varchar", "bpchar", "name", "citext"})
@@ -73,6 +73,10 @@ class Table:
 
     def is_kept(self, column: str) -> bool:
         return self.schema == "public" and is_kept(self.name, column)
+
+    def is_said(self, column: str) -> bool:
+        """People write there: of whomever a row is, it can name others."""
+        return self.schema == "public" and column in said().get(self.name, ())
 
     def sql(self) -> Identifier:
         return Identifier(self.schema, self.name)
@@ -152,7 +156,7 @@ def _candidates(table: Table, column: Column, naming: Naming, subject: Subject) 
             "(strpos(lower({0}::text), %s) > 0 OR strpos(lower({0}::text), %s) > 0)"
         ).format(name)
         values += [naming.letters, naming.in_json]
-    if table.is_by_subject:
+    if table.is_by_subject and not table.is_said(column.name):
         condition += SQL(" AND user_id IS NULL")
     if table.is_by_app:
         condition += SQL(" AND app_id = %s")

@@ -14,6 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db import models
 
 from episodes.deletion import children, delete_episodes, goes_with_its_episode
+from episodes.erasure.mentions import count_mentions, remove_mentions
 from episodes.erasure.shared import shared_episodes
 from episodes.erasure.texts import erase_texts, erase_texts_that_name, texts_of, texts_that_name
 from episodes.models import (
@@ -58,7 +59,7 @@ from episodes.models import (
     VectorGeneration,
 )
 from memoryadmin.lib import erasable
-from memoryadmin.lib.erasable import Place, Store, Subject, keep, register, rows_of
+from memoryadmin.lib.erasable import Place, Store, Subject, evidence, keep, register, rows_of
 
 PEOPLE = "the name of a console account, a key or a command, which is no subject's"
 _PROVENANCE = ("key_prefix", "route", "address_hash")
@@ -70,6 +71,7 @@ def register_stores() -> None:
     _register_episodes()
     _register_log()
     _register_audit()
+    _register_mentions()
     _keep_the_rest()
 
 
@@ -116,6 +118,7 @@ def _register_episodes() -> None:
             erase=_erase_shared,
         )
     )
+    evidence(EpisodeRevision, "goal", "resolution", "lesson")
     keep(Episode, "origin", because="one of our own words: the door it came through")
     keep(Block, "opened_by", "closed_by", because=PEOPLE)
     keep(OutcomeEntry, "stated_by", because=PEOPLE)
@@ -158,6 +161,8 @@ def _register_log() -> None:
         ],
     )
     rows_of(RecallHit, "recall_hits", Place.AROUND, columns=("content_hash",))
+    evidence(Feedback, "comment")
+    evidence(Recall, "query")
     keep(Feedback, "written_by", because=PEOPLE)
     keep(Feedback, *_PROVENANCE, because=_PROVENANCE_IS)
     keep(Recall, *_PROVENANCE, "request_id", because=_PROVENANCE_IS)
@@ -209,10 +214,24 @@ def _register_audit() -> None:
     keep(AuditErasure, "statement", because="a digest over ids of entries, signed")
 
 
+def _register_mentions() -> None:
+    """What people wrote, in whichever app's models: known when all are registered."""
+    register(
+        Store(
+            "mentions",
+            Place.AROUND,
+            (),
+            count=count_mentions,
+            erase=remove_mentions,
+        ),
+        columns={Erasure: ("reason",)},
+    )
+
+
 def _keep_the_rest() -> None:
     keep(
         Erasure,
-        *("subject_hash", "key_id", "user_id", "reason", "requested_by", "requested_role"),
+        *("subject_hash", "key_id", "user_id", "requested_by", "requested_role"),
         *("counts", "found", "position", "last_error", "certificate", "clearance"),
         because="the subject until it is verified; then counts, names of tables and a keyed hash",
     )

@@ -41,7 +41,7 @@ def texts_that_name(subject: Subject) -> int:
 
 
 def erase_texts_that_name(subject: Subject, limit: int) -> int:
-    """Texts about nobody in particular in which somebody wrote the subject's id."""
+    """Texts about others, or nobody in particular, in which somebody wrote the subject's id."""
     return _erase(subject, _naming(subject)[:limit])
 
 
@@ -52,8 +52,8 @@ def _naming(subject: Subject) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT entry_id, canonical FROM episodes_auditpayload WHERE app_id = %s"
-            " AND user_id IS NULL AND strpos(lower(canonical), %s) > 0",
-            [subject.app_id, naming.in_json],
+            " AND user_id IS DISTINCT FROM %s AND strpos(lower(canonical), %s) > 0",
+            [subject.app_id, subject.user_id, naming.in_json],
         )
         return [entry for entry, text in cursor.fetchall() if naming.is_in_json(text)]
 

@@ -8,10 +8,11 @@ from django.db.models.functions import Now
 from episodes.enums import UNFINISHED, ErasureStatus
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import append_only, one_of
+from memoryadmin.lib.constraints import append_only, erasure_may_remove, one_of
 
 # What was verified and signed stays as it was signed; only the second date comes later, once.
-SIGNED_IS_FINAL = """
+SIGNED_IS_FINAL = f"""
+    {erasure_may_remove(["reason"])}
     IF TG_OP = 'UPDATE' AND (OLD.certificate IS NULL
        OR OLD.clearance IS NULL
        AND to_jsonb(NEW) - ARRAY['clearance', 'physically_cleared_at']

@@ -146,7 +146,11 @@ class Hold(models.Model):
                 condition=Q(user_id__isnull=False),
             ),
         ]
-        triggers = [ClosedOnce(columns=("ended_at", "ended_by", "end_reason"))]
+        triggers = [
+            ClosedOnce(
+                columns=("ended_at", "ended_by", "end_reason"), said=("reason", "end_reason")
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"

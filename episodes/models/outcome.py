@@ -97,7 +97,7 @@ class OutcomeEntry(models.Model):
             ),
         ]
         triggers: list[pgtrigger.Trigger] = [
-            append_only(),
+            append_only("reason"),
             belongs_to_its_head(
                 """(NEW.retracts IS NULL OR EXISTS (
                     SELECT FROM episodes_outcomeentry taken

@@ -92,6 +92,7 @@ def _tables() -> list[tuple[str, str]]:
     """Return every table that knows subjects or that an erasure deletes from, the queue, and the
     statistics over all of them, which come last: rewriting a table writes them anew."""
     of_stores = {name for store in erasable.stores() for name in store.tables}
+    of_stores |= set(erasable.said())
     wanted = [
         (table.schema, table.name)
         for table in read_tables()

@@ -21,18 +21,43 @@ ERASURE_MAY_DELETE = """
 """
 
 
+# What stands in the place of a text that named an erased subject, in a row that is not its own.
+REMOVED = "(removed by an erasure)"
+
+
+def erasure_may_remove(said: Sequence[str]) -> str:
+    """Return what lets an erasure put REMOVED into columns in which people write, and change nothing
+    else of a row that is otherwise never changed: whose it is, when and by whom stays."""
+    if not said:
+        return ""
+    listed = ", ".join(f"'{column}'" for column in said)
+    only = " AND ".join(f"NEW.{column} IN (OLD.{column}, '{REMOVED}')" for column in said)
+    return f"""
+    IF TG_OP = 'UPDATE' AND current_user = 'memoryadmin_erase'
+       AND current_setting('memoryadmin.erasing', true) = 'on'
+       AND to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}] AND {only} THEN
+        RETURN NEW;
+    END IF;
+"""
+
+
 class AppendOnly(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
-    """Refuses every update, and every delete but an erasure's."""
+    """Refuses every update, and every delete but an erasure's. `said`: the columns in which people
+    write, from which an erasure removes a text that names its subject."""
+
+    said: tuple[str, ...] = ()
 
 
 class ClosedOnce(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
     """Lets an interval row be closed, once, and refuses any other update.
 
-    `columns` are what closing sets; the first of them is the end, null until then.
+    `columns` are what closing sets; the first of them is the end, null until then. `said` as above.
     """
 
-    def __init__(self, *, columns: Sequence[str], kept_for_good: bool = False) -> None:
-        self.columns = tuple(columns)
+    def __init__(
+        self, *, columns: Sequence[str], kept_for_good: bool = False, said: Sequence[str] = ()
+    ) -> None:
+        self.columns, self.said = tuple(columns), tuple(said)
         listed = ", ".join(f"'{column}'" for column in columns)
         end = columns[0]
         super().__init__(
@@ -40,7 +65,7 @@ class ClosedOnce(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
             operation=pgtrigger.Update | pgtrigger.Delete,
             when=pgtrigger.Before,
             func=f"""
-                {"" if kept_for_good else ERASURE_MAY_DELETE}
+                {"" if kept_for_good else ERASURE_MAY_DELETE}{erasure_may_remove(said)}
                 IF TG_OP = 'UPDATE' AND OLD.{end} IS NULL AND NEW.{end} IS NOT NULL
                    AND to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}] THEN
                     RETURN NEW;
@@ -61,18 +86,20 @@ def one_of(
     )
 
 
-def append_only() -> pgtrigger.Trigger:
+def append_only(*said: str) -> pgtrigger.Trigger:
     """Return the trigger of tables whose rows are written once."""
-    return AppendOnly(
+    trigger = AppendOnly(
         name="append_only",
         operation=pgtrigger.Update | pgtrigger.Delete,
         when=pgtrigger.Before,
         func=f"""
-            {ERASURE_MAY_DELETE}
+            {ERASURE_MAY_DELETE}{erasure_may_remove(said)}
             RAISE EXCEPTION '% of % is refused: the table is append-only', TG_OP, TG_TABLE_NAME
                 USING ERRCODE = 'restrict_violation';
         """,
     )
+    trigger.said = said
+    return trigger
 
 
 def belongs_to_its_head(extra: str = "") -> pgtrigger.Trigger:

@@ -1,6 +1,6 @@
 """Where a subject's data lies: every column of every model is a store's, or is said to hold none.
 
-A store counts and deletes in the caller's transaction, by batches. tests/test_erasable.py compares
+A store counts and deletes in the caller's transaction, by batches. tests/erasure/test_register.py compares
 this register with the models, so that a new column cannot be forgotten; the verification of an
 erasure (episodes/erasure/check.py) compares it with the database.
 """
@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any
 from uuid import UUID
 
+from django.apps import apps
 from django.db import connection, models, transaction
 
 from memoryadmin.lib.roles import ERASE
@@ -64,6 +66,8 @@ class Store:
 _stores: dict[str, Store] = {}
 _erased: dict[str, frozenset[str]] = {}
 _kept: dict[str, dict[str, str]] = {}
+_evidence: dict[str, set[str]] = {}
+_said: dict[str, set[str]] = {}
 
 
 def stores() -> list[Store]:
@@ -84,6 +88,34 @@ def register(
 def keep(model: type[models.Model], *columns: str, because: str) -> None:
     """Declare columns to hold nothing that would have to go with a subject."""
     _kept.setdefault(model._meta.db_table, {}).update(dict.fromkeys(columns, because))
+
+
+def evidence(model: type[models.Model], *columns: str) -> None:
+    """Declare free text to be a session's own, or made of one: it goes with its row, and what it
+    says of others was masked as it came in. Every other free text is what somebody wrote: `said`."""
+    _evidence.setdefault(model._meta.db_table, set()).update(columns)
+
+
+def say(model: type[models.Model], *columns: str) -> None:
+    """Declare short columns to be what somebody wrote, as free text is without being declared."""
+    _said.setdefault(model._meta.db_table, set()).update(columns)
+
+
+@cache
+def said() -> Mapping[str, frozenset[str]]:
+    """Return the columns in which people write, by table: whoever it is about, it can name others."""
+    found = {table: set(columns) for table, columns in _said.items()}
+    for model in apps.get_models(include_auto_created=True):
+        table = model._meta.db_table
+        told = {*_kept.get(table, ()), *_evidence.get(table, ())}
+        written = {
+            str(field.column)
+            for field in model._meta.concrete_fields
+            if isinstance(field, models.TextField) and field.column not in told
+        }
+        if written:
+            found.setdefault(table, set()).update(written)
+    return {table: frozenset(columns) for table, columns in found.items()}
 
 
 def rows_of(

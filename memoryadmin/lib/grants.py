@@ -4,7 +4,8 @@
 of an interval row only write its end.
 `memoryadmin_api` (a request of the API) may do the same with the tables that row_security.py walls, and
 nothing with accounts, sessions and whatever else belongs to no app.
-`memoryadmin_erase`, which the app takes on inside a running erasure, may delete there as well.
+`memoryadmin_erase`, which the app takes on inside a running erasure, may delete there as well, and
+take a text out of the columns in which people write.
 A table is append-only when its model carries the trigger of that name.
 """
 
@@ -43,9 +44,16 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
             cursor.execute(f"REVOKE ALL ON {table} FROM {APP}, {API}, {ERASE}")
             serving = f"{APP}, {API}" if is_open_to_the_api(model) else APP
             cursor.execute(f"GRANT {_rights(model)} ON {table} TO {serving}")
-            erasing = "SELECT, INSERT, DELETE" if is_append_only(model) else _ALL
-            cursor.execute(f"GRANT {erasing} ON {table} TO {ERASE}")
+            cursor.execute(f"GRANT {_rights_of_erasing(model)} ON {table} TO {ERASE}")
         _keep_triggers_on(cursor)
+
+
+def _rights_of_erasing(model: type[models.Model]) -> str:
+    for trigger in getattr(model._meta, "triggers", []):
+        if isinstance(trigger, AppendOnly):
+            removing = f", UPDATE ({', '.join(trigger.said)})" if trigger.said else ""
+            return f"SELECT, INSERT, DELETE{removing}"
+    return _ALL
 
 
 def _rights(model: type[models.Model]) -> str:

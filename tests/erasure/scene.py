@@ -14,6 +14,7 @@ from curation.models import (
     Consolidation,
     ConsolidationSource,
     FlagReason,
+    Incident,
     LinkKind,
     Precedent,
     SourceKind,
@@ -75,6 +76,9 @@ def make_everything(app: App, other_app: App, user_id: str = SUBJECT) -> Precede
             app=app,
             reason=f"{user_id.upper()} called again.",
         )
+    about_nobody = open_incident(app=app, title="It", description="It was paid.", actor=ACTOR)
+    # as what is no pattern of personal data comes through the masker
+    Incident.objects.filter(pk=about_nobody.pk).update(description=f"{user_id} was paid twice.")
     held = Held(HoldKind.SESSION, user_id=user_id, session_id="shared")
     hold = place_hold(app=app, target=held, reason="A court asked.", actor=ACTOR)
     lift_hold(hold=hold, reason="It is over.", actor=ACTOR)
