@@ -40,6 +40,7 @@ NEEDS_NO_ENTRY = {
     "episodes.accounts.second_factor.begin_enrolment": "a secret that waits; to confirm it is recorded",
     "episodes.idempotency.purge_expired": _WORK,
     "memoryadmin.heartbeat.beat": _WORK,
+    "memoryadmin.broker.Channel._maybe_enable_notify": _WORK,
     "episodes.retention.sweep._sweep": _WORK,
     "episodes.retention.sweep._note": _WORK,
     "episodes.retention.sweep._close": _WORK,
