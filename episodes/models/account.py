@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
@@ -13,7 +14,7 @@ from django.db.models.functions import Now
 from episodes.enums import Role
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import one_of
+from memoryadmin.lib.constraints import append_only, one_of
 
 
 class ConsoleSession(AbstractBaseSession):
@@ -165,6 +166,9 @@ class DepartedName(models.Model):
 
     name = models.CharField(max_length=150, primary_key=True)
     left_at = models.DateTimeField(default=clock.now, db_default=Now())
+
+    class Meta:
+        triggers: list[pgtrigger.Trigger] = [append_only()]
 
     def __str__(self) -> str:
         return self.name

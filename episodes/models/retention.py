@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from episodes.enums import Outcome, ReviewState, Scope
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import ClosedOnce, one_of
+from memoryadmin.lib.constraints import ChangesOnly, ClosedOnce, one_of
 
 
 class RetentionPolicy(models.Model):
@@ -117,6 +117,16 @@ class RetentionRun(models.Model):
             models.Index(
                 F("app"), F("started_at").desc(), F("id").desc(), name="retentionrun_newest_of_app"
             ),
+        ]
+        triggers = [
+            ChangesOnly(
+                columns=(
+                    *("finished_at", "worked", "batches", "policies", "stores", "sample"),
+                    *("n_held", "n_busy", "space"),
+                ),
+                until="finished_at",
+                may_go=True,  # one that deleted nothing is not kept
+            )
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from episodes.enums import HashKind
 from episodes.models.app import App
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import one_of
+from memoryadmin.lib.constraints import ChangesOnly, one_of
 
 # Out of use for so long, a toolset is no longer current.
 USE = timedelta(days=7)
@@ -66,6 +66,7 @@ class Toolset(models.Model):
             ),
             one_of("hash_kind", HashKind, "episodes_toolset_hash_kind"),
         ]
+        triggers = [ChangesOnly(columns=("last_used_at", "retired_at"), until="retired_at")]
 
     def __str__(self) -> str:
         return self.version

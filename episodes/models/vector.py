@@ -9,7 +9,13 @@ from episodes.enums import Scope
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock
-from memoryadmin.lib.constraints import belongs_to_its_head, one_of
+from memoryadmin.lib.constraints import (
+    HAS_REVISION,
+    ChangesOnly,
+    belongs_to_its_head,
+    never_changed,
+    one_of,
+)
 
 
 class VectorGeneration(models.Model):
@@ -42,6 +48,8 @@ class VectorGeneration(models.Model):
                 name="episodes_vectorgeneration_thresholds_in_order",
             ),
         ]
+        # Vectors of one generation have one dimension; thresholds follow the settings.
+        triggers = [ChangesOnly(columns=("minimum", "failure_threshold"))]
 
     def __str__(self) -> str:
         return self.name
@@ -88,10 +96,12 @@ class EpisodeVector(models.Model):
         triggers = [
             # An org row's vector lies in a shared index, a vector of other length ends a search.
             belongs_to_its_head(
+                HAS_REVISION,
                 """head.scope = NEW.scope AND vector_dims(NEW.vector) = (
                     SELECT g.dimensions FROM episodes_vectorgeneration g
-                    WHERE g.id = NEW.generation_id)"""
-            )
+                    WHERE g.id = NEW.generation_id)""",
+            ),
+            never_changed(),
         ]
 
     def __str__(self) -> str:
@@ -128,7 +138,9 @@ class PendingEmbedding(models.Model):
             # readyz: how long the oldest has waited.
             models.Index(fields=["created_at"], name="pendingembedding_oldest"),
         ]
-        triggers = [belongs_to_its_head()]
+        triggers = [
+            belongs_to_its_head(HAS_REVISION, moves=("app_id", "episode_id", "revision", "user_id"))
+        ]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"

@@ -13,9 +13,10 @@ from django.db import models
 
 # An erasure is a transaction that has taken the role memoryadmin_erase and set
 # memoryadmin.erasing; the role alone or the setting alone is not enough.
-ERASURE_MAY_DELETE = """
-    IF TG_OP = 'DELETE' AND current_user = 'memoryadmin_erase'
-       AND current_setting('memoryadmin.erasing', true) = 'on' THEN
+IS_ERASURE = """current_user = 'memoryadmin_erase'
+       AND current_setting('memoryadmin.erasing', true) = 'on'"""
+ERASURE_MAY_DELETE = f"""
+    IF TG_OP = 'DELETE' AND {IS_ERASURE} THEN
         RETURN OLD;
     END IF;
 """
@@ -33,22 +34,65 @@ def erasure_may_remove(said: Sequence[str]) -> str:
     listed = ", ".join(f"'{column}'" for column in said)
     only = " AND ".join(f"NEW.{column} IN (OLD.{column}, '{REMOVED}')" for column in said)
     return f"""
-    IF TG_OP = 'UPDATE' AND current_user = 'memoryadmin_erase'
-       AND current_setting('memoryadmin.erasing', true) = 'on'
+    IF TG_OP = 'UPDATE' AND {IS_ERASURE}
        AND to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}] AND {only} THEN
         RETURN NEW;
     END IF;
 """
 
 
-class AppendOnly(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
-    """Refuses every update, and every delete but an erasure's. `said`: the columns in which people
-    write, from which an erasure removes a text that names its subject."""
+class Keeper(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
+    """A trigger that says what becomes of a table's rows. `rights`: what is left to web and workers
+    (memoryadmin/lib/grants.py). `said`: the columns in which people write, from which an erasure
+    removes a text that names its subject."""
 
+    rights = "SELECT, INSERT"
     said: tuple[str, ...] = ()
 
 
-class ClosedOnce(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
+class AppendOnly(Keeper):
+    """Refuses every update, and every delete but an erasure's."""
+
+
+class NeverChanged(Keeper):
+    """Refuses every update; rows come and go."""
+
+    rights = "SELECT, INSERT, DELETE"
+
+
+class ChangesOnly(Keeper):
+    """Lets only `columns` of a row change, and with `until` only as long as that one is null.
+
+    Rows stay; with `may_go` one goes that has not ended.
+    """
+
+    def __init__(
+        self, *, columns: Sequence[str], until: str | None = None, may_go: bool = False
+    ) -> None:
+        listed = ", ".join(f"'{column}'" for column in columns)
+        self.rights = f"SELECT, INSERT, UPDATE ({', '.join(columns)})"
+        if may_go:
+            self.rights += ", DELETE"
+        super().__init__(
+            name="changes_only",
+            operation=pgtrigger.Update | pgtrigger.Delete,
+            when=pgtrigger.Before,
+            func=f"""
+                {ERASURE_MAY_DELETE}
+                IF {f"OLD.{until} IS NULL" if until else "true"} THEN
+                    {"IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;" if may_go else ""}
+                    IF TG_OP = 'UPDATE'
+                       AND to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}] THEN
+                        RETURN NEW;
+                    END IF;
+                END IF;
+                RAISE EXCEPTION '% of % is refused: this of a row is never changed',
+                    TG_OP, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+            """,
+        )
+
+
+class ClosedOnce(Keeper):
     """Lets an interval row be closed, once, and refuses any other update.
 
     `columns` are what closing sets; the first of them is the end, null until then. `said` as above.
@@ -57,7 +101,7 @@ class ClosedOnce(pgtrigger.Trigger):  # type: ignore[misc]  # untyped
     def __init__(
         self, *, columns: Sequence[str], kept_for_good: bool = False, said: Sequence[str] = ()
     ) -> None:
-        self.columns, self.said = tuple(columns), tuple(said)
+        self.rights, self.said = f"SELECT, INSERT, UPDATE ({', '.join(columns)})", tuple(said)
         listed = ", ".join(f"'{column}'" for column in columns)
         end = columns[0]
         super().__init__(
@@ -102,16 +146,39 @@ def append_only(*said: str) -> pgtrigger.Trigger:
     return trigger
 
 
-def belongs_to_its_head(extra: str = "") -> pgtrigger.Trigger:
+def never_changed() -> pgtrigger.Trigger:
+    """Return the trigger of tables whose rows are written and deleted, and never updated."""
+    return NeverChanged(
+        name="never_changed",
+        operation=pgtrigger.Update,
+        when=pgtrigger.Before,
+        func="""
+            RAISE EXCEPTION 'UPDATE of % is refused: a row is written anew', TG_TABLE_NAME
+                USING ERRCODE = 'restrict_violation';
+        """,
+    )
+
+
+# For what names a revision: there is one of that number. Revisions are append-only and go with
+# their head, which the row's foreign key holds.
+HAS_REVISION = """EXISTS (
+                    SELECT FROM episodes_episoderevision written
+                    WHERE written.app_id = NEW.app_id AND written.episode_id = NEW.episode_id
+                        AND written.revision = NEW.revision)"""
+
+
+def belongs_to_its_head(*extra: str, moves: Sequence[str] = ()) -> pgtrigger.Trigger:
     """Return the trigger that refuses a row about an episode under another subject's id.
 
     An erasure finds rows by their `user_id`; one that named another subject, or none, would stay.
-    `extra` is a further condition over NEW and head.
+    `extra` are further conditions over NEW and head. `moves`: columns by which an update, where the
+    table lets rows be updated, would give the row to another episode.
     """
-    condition = f"AND {extra}" if extra else ""
+    condition = " ".join(f"AND {each}" for each in extra)
+    inserted: pgtrigger.Operation = pgtrigger.Insert
     return pgtrigger.Trigger(
         name="belongs_to_its_head",
-        operation=pgtrigger.Insert,
+        operation=inserted | pgtrigger.UpdateOf(*moves) if moves else inserted,
         when=pgtrigger.Before,
         func=f"""
             IF NOT EXISTS (

@@ -1,12 +1,12 @@
 """What each database role may do with each table, derived from the models after every migrate.
 
-`memoryadmin_app` (web, workers) reads and writes; on an append-only table it may only add, and
-of an interval row only write its end.
+`memoryadmin_app` (web, workers) reads and writes; where a trigger keeps the rows of a table (`Keeper` in
+constraints.py) it may do what that leaves it: on an append-only table only add, and of an interval row
+only write its end.
 `memoryadmin_api` (a request of the API) may do the same with the tables that row_security.py walls, and
 nothing with accounts, sessions and whatever else belongs to no app.
 `memoryadmin_erase`, which the app takes on inside a running erasure, may delete there as well, and
 take a text out of the columns in which people write.
-A table is append-only when its model carries the trigger of that name.
 """
 
 from __future__ import annotations
@@ -16,15 +16,11 @@ from typing import Any
 from django.apps import AppConfig
 from django.db import connections, models
 
-from memoryadmin.lib.constraints import AppendOnly, ClosedOnce
+from memoryadmin.lib.constraints import Keeper
 from memoryadmin.lib.roles import API, APP, ERASE
-from memoryadmin.lib.row_security import is_open_to_the_api
+from memoryadmin.lib.row_security import ONLY_READ, is_open_to_the_api
 
 _ALL = "SELECT, INSERT, UPDATE, DELETE"
-
-
-def is_append_only(model: type[models.Model]) -> bool:
-    return any(isinstance(trigger, AppendOnly) for trigger in getattr(model._meta, "triggers", []))
 
 
 def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
@@ -42,26 +38,29 @@ def grant_tables(sender: AppConfig, using: str, **kwargs: Any) -> None:
                 continue
             table = quote(model._meta.db_table)
             cursor.execute(f"REVOKE ALL ON {table} FROM {APP}, {API}, {ERASE}")
-            serving = f"{APP}, {API}" if is_open_to_the_api(model) else APP
-            cursor.execute(f"GRANT {_rights(model)} ON {table} TO {serving}")
+            rights = _rights(model)
+            cursor.execute(f"GRANT {rights} ON {table} TO {APP}")
+            if is_open_to_the_api(model):
+                asked = "SELECT" if model._meta.db_table in ONLY_READ else rights
+                cursor.execute(f"GRANT {asked} ON {table} TO {API}")
             cursor.execute(f"GRANT {_rights_of_erasing(model)} ON {table} TO {ERASE}")
         _keep_triggers_on(cursor)
 
 
 def _rights_of_erasing(model: type[models.Model]) -> str:
     for trigger in getattr(model._meta, "triggers", []):
-        if isinstance(trigger, AppendOnly):
+        if isinstance(trigger, Keeper) and "UPDATE" not in trigger.rights:
             removing = f", UPDATE ({', '.join(trigger.said)})" if trigger.said else ""
             return f"SELECT, INSERT, DELETE{removing}"
     return _ALL
 
 
 def _rights(model: type[models.Model]) -> str:
-    """Return what web and workers may do: add, where rows stay; close, where they are intervals."""
+    """Return what web and workers may do: what the trigger that keeps the rows leaves them."""
     for trigger in getattr(model._meta, "triggers", []):
-        if isinstance(trigger, ClosedOnce):
-            return f"SELECT, INSERT, UPDATE ({', '.join(trigger.columns)})"
-    return "SELECT, INSERT" if is_append_only(model) else _ALL
+        if isinstance(trigger, Keeper):
+            return trigger.rights
+    return _ALL
 
 
 def _keep_triggers_on(cursor: Any) -> None:

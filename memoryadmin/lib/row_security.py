@@ -31,6 +31,9 @@ SHARED_TABLES = {
     "episodes_vectorgeneration": "the embedders",
 }
 
+# What of that a request only reads.
+ONLY_READ = {"episodes_vectorgeneration"}
+
 # In a SELECT of its own each is computed once a statement and not once a row, which costs a search of
 # thousands an eighth more.
 _APP = f"(SELECT current_setting('{APP_SETTING}')::bigint)"

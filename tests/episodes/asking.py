@@ -49,4 +49,8 @@ def inject_similarity(episode: Episode, query: str, similarity: float) -> None:
         similarity * along + math.sqrt(1 - similarity**2) * side / length
         for along, side in zip(towards, across, strict=True)
     ]
-    EpisodeVector.objects.filter(app=episode.app, episode=episode).update(vector=vector)
+    own = EpisodeVector.objects.filter(app=episode.app, episode=episode)
+    made = own.get()
+    own.delete()
+    made.vector = vector
+    made.save(force_insert=True)

@@ -20,6 +20,7 @@ from episodes.audit.verify import Break, verify_audit
 from episodes.models import App, AuditCheckpoint, AuditEntry, AuditLane, AuditPayload
 from memoryadmin.lib import ledger
 from memoryadmin.lib.roles import APP
+from tests.committing import at_commit
 from tests.factories import ACTOR, make_app, make_episode
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,7 @@ def owner_without_triggers() -> Iterator[None]:
 
 def note(app: App | None, n: int = 1) -> list[AuditEntry]:
     with transaction.atomic():
-        return [
+        made = [
             audit.record(
                 actor=ACTOR,
                 verb="note.written",
@@ -50,6 +51,8 @@ def note(app: App | None, n: int = 1) -> list[AuditEntry]:
             )
             for number in range(n)
         ]
+    at_commit()
+    return made
 
 
 def places() -> list[tuple[int | None, int | None]]:

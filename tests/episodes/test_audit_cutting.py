@@ -33,6 +33,7 @@ from episodes.models import (
     AuditPayload,
 )
 from memoryadmin.lib import clock, ledger
+from tests.committing import at_commit
 from tests.factories import ACTOR, make_app
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +59,7 @@ def note(app: App | None, n: int = 1, *, at: datetime = OLD, user_id: str | None
                 app=app,
                 user_id=user_id,
             )
+    at_commit()
 
 
 def sign(at: datetime = OLD) -> int:
@@ -69,7 +71,9 @@ def sign(at: datetime = OLD) -> int:
 
 def cut(now: datetime = NOW) -> int:
     with clock.at(now):
-        return cut_due()
+        done = cut_due()
+    at_commit()
+    return done
 
 
 def numbers() -> list[int]:

@@ -19,6 +19,7 @@ from episodes.audit.verifications import ask_for_verification, read_known, verif
 from episodes.audit.verify import Break, begin_walk, go_on, verify_audit
 from episodes.models import App, AuditEntry, AuditVerification
 from memoryadmin.lib import clock
+from tests.committing import at_commit
 from tests.factories import ACTOR, make_app
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,7 @@ def note(app: App, n: int) -> None:
             audit.record(
                 actor=ACTOR, verb="note.written", target_kind="note", target_id=number, app=app
             )
+    at_commit()
 
 
 def ended() -> list[AuditVerification]:
