@@ -160,14 +160,16 @@ def load(
     ):
         if scope == Scope.ORG:
             chunk = [replace(each, user_id=None, session_id=None) for each in chunk]
-        _copy(connection, "episodes_episode", HEADS, (_head(each, apps) for each in chunk))
-        _copy(connection, "staged_revision", REVISIONS, (_revision(each, apps) for each in chunk))
-        connection.execute(
-            f"INSERT INTO episodes_episoderevision ({', '.join(REVISIONS)})"
-            f" SELECT {', '.join('to_tsvector($$simple$$, search)' if c == 'search' else c for c in REVISIONS)}"
-            " FROM staged_revision"
-        )
-        connection.execute("TRUNCATE staged_revision")
+        with connection.transaction():  # at its end each head has its revision
+            _copy(connection, "episodes_episode", HEADS, (_head(each, apps) for each in chunk))
+            revisions = (_revision(each, apps) for each in chunk)
+            _copy(connection, "staged_revision", REVISIONS, revisions)
+            connection.execute(
+                f"INSERT INTO episodes_episoderevision ({', '.join(REVISIONS)})"
+                f" SELECT {', '.join('to_tsvector($$simple$$, search)' if c == 'search' else c for c in REVISIONS)}"
+                " FROM staged_revision"
+            )
+            connection.execute("TRUNCATE staged_revision")
         _copy(connection, "episodes_outcomeentry", ENTRIES, (_entry(each, apps) for each in chunk))
         _copy(connection, "episodes_episodevector", VECTORS, _vectors(chunk, apps, generation.id))
     connection.execute("VACUUM ANALYZE")

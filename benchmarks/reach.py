@@ -12,6 +12,7 @@ from uuid import UUID
 import psycopg
 from django.contrib.postgres.search import SearchVector
 from django.db import connection as django_connection
+from django.db import transaction
 from django.db.models import Value
 
 from benchmarks.load import ACTOR
@@ -138,8 +139,10 @@ def _spread(
             _head(app, user, generation, number, began + dt.timedelta(hours=generation))
             for number in range(size)
         ]
-        Episode.objects.bulk_create(heads, batch_size=2_000)
-        EpisodeRevision.objects.bulk_create([_revision(head) for head in heads], batch_size=2_000)
+        with transaction.atomic():  # at its end each head has its revision
+            Episode.objects.bulk_create(heads, batch_size=2_000)
+            revisions = [_revision(head) for head in heads]
+            EpisodeRevision.objects.bulk_create(revisions, batch_size=2_000)
     values = {"app": app.pk, "user": user, "each": each, "size": SIZE}
     connection.execute("ANALYZE episodes_episode")
     connection.execute(_RECALLS, values)

@@ -33,6 +33,13 @@ class Scope(TextChoices):
     ORG = "org"
 
 
+class Origin(TextChoices):
+    """Which door an episode came through."""
+
+    SESSION = "session"
+    PROMOTION = "promotion"
+
+
 class SearchedScope(TextChoices):
     USER = "user"
     ORG = "org"

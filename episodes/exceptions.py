@@ -7,10 +7,6 @@ class SubjectErasedError(Exception):
     """The subject was erased; late writes are refused (410 `subject_erased`)."""
 
 
-class LifecycleOpenError(Exception):
-    """The session is being reported through the lifecycle API (409 `lifecycle_open`)."""
-
-
 class FeedbackNotAllowedError(Exception):
     """An exported session brings feedback, and the caller may not give any (403)."""
 

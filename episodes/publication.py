@@ -17,7 +17,7 @@ from django.db import transaction
 from episodes import tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
-from episodes.enums import Scope
+from episodes.enums import Origin, Scope
 from episodes.ingest.columns import evidence_columns
 from episodes.ingest.evidence import Evidence, Ignored, build_evidence
 from episodes.ingest.parsed import ParsedSession, ParsedStep
@@ -27,7 +27,6 @@ from episodes.masking.screen import looks_like_instruction
 from episodes.models import App, Episode, EpisodeRevision
 from memoryadmin.lib.jobs import delay_on_commit
 
-ORIGIN = "promotion"
 # The whitelist has decided about these values when their session came in.
 _KEPT = Whitelist({"*": {"*": True}})
 
@@ -104,7 +103,7 @@ def publish_episode(*, app: App, publication: Publication, actor: Actor) -> Epis
         scope=Scope.ORG,
         user_id=None,
         session_id=None,
-        origin=ORIGIN,
+        origin=Origin.PROMOTION,
         high_n_events=evidence.n_events,
         wording_hash=publication.wording_hash,
     )
@@ -150,7 +149,7 @@ def _revision(
         recorded_outcome=publication.recorded_outcome,
         toolset_version=publication.toolset_version,
         toolset_kind=publication.toolset_kind,
-        format=ORIGIN,
+        format=Origin.PROMOTION,
         written_by=actor.name[:200],
         route=actor.route,
     )

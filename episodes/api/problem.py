@@ -25,7 +25,6 @@ from rest_framework.request import Request
 
 from episodes.exceptions import (
     FeedbackNotAllowedError,
-    LifecycleOpenError,
     SubjectErasedError,
 )
 from episodes.ingest.exceptions import (
@@ -126,10 +125,6 @@ def _told(exc: Exception) -> Problem | None:
             return not_found()
         case SubjectErasedError():
             return Problem(410, "subject_erased", "This subject was erased; nothing was stored.")
-        case LifecycleOpenError():
-            return Problem(
-                409, "lifecycle_open", "This session is open under the lifecycle API; complete it."
-            )
         case FeedbackNotAllowedError():
             return Problem(
                 403,

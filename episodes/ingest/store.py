@@ -18,7 +18,7 @@ from episodes import lifecycle, tasks
 from episodes.audit import Actor
 from episodes.embedding.queue import await_vector
 from episodes.enums import BlockKind, LessonSource, Outcome, ReviewState, Scope, State
-from episodes.exceptions import FeedbackNotAllowedError, LifecycleOpenError
+from episodes.exceptions import FeedbackNotAllowedError
 from episodes.feedback import take_feedback
 from episodes.ingest import formats  # noqa: F401  (registers them)
 from episodes.ingest.columns import evidence_columns
@@ -38,7 +38,6 @@ from episodes.trust.burst import Burst, Claim, find_burst, hold_others
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 
-LIFECYCLE = "lifecycle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def write_session(
     """Store what a session proves, or say why nothing was stored.
 
     Raises MalformedSessionError or UnknownFormatError (nothing is stored), SubjectErasedError,
-    LifecycleOpenError, and FeedbackNotAllowedError for an exported session that brings feedback.
+    and FeedbackNotAllowedError for an exported session that brings feedback.
     """
     write = _storable(write)
     evidence = build_evidence(
@@ -199,8 +198,6 @@ class _Offer:
     may_verify: bool
 
     def store(self, head: Episode) -> SessionAnswer:
-        if head.origin == LIFECYCLE and head.state == State.OPEN:
-            raise LifecycleOpenError
         if head.n_revisions == 0:
             return self._append(head, None)
         newest = EpisodeRevision.objects.get(pk=(self.app.id, head.id, head.n_revisions))

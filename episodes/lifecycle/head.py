@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import F
+from django.db.models.functions import Greatest
+
 from episodes.effective import effective_outcome
 from episodes.enums import IndexState, RecallState, ReviewState
 from episodes.models import (
@@ -79,9 +82,9 @@ def show_revision(head: Episode, revision: EpisodeRevision) -> None:
         setattr(head, column, getattr(revision, column))
     head.revision = revision.revision
     now = clock.now()
-    Serving.objects.filter(app_id=head.app_id, episode=head, served_to__isnull=True).update(
-        served_to=now
-    )
+    standing = Serving.objects.filter(app_id=head.app_id, episode=head, served_to__isnull=True)
+    # hosts' clocks differ, and no interval ends before it began
+    standing.update(served_to=Greatest(now, F("served_from")))
     Serving.objects.create(
         app_id=head.app_id,
         episode_id=head.id,

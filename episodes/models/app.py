@@ -70,6 +70,25 @@ class App(models.Model):
                 condition=Q(promotion_threshold__gte=1), name="episodes_app_promotion_threshold"
             ),
         ]
+        triggers: list[pgtrigger.Trigger] = [
+            # With another app's the lookup of a key finds nothing, and each key is refused. A
+            # profile never changes, and goes with its app only.
+            pgtrigger.Trigger(
+                name="ranks_by_its_own_profile",
+                operation=pgtrigger.Insert | pgtrigger.UpdateOf("profile_id"),
+                when=pgtrigger.Before,
+                func="""
+                    IF NEW.profile_id IS NOT NULL AND NOT EXISTS (
+                        SELECT FROM episodes_rankingprofile p
+                        WHERE p.id = NEW.profile_id AND p.app_id = NEW.id)
+                    THEN
+                        RAISE EXCEPTION 'an app ranks by a profile of its own'
+                            USING ERRCODE = 'restrict_violation';
+                    END IF;
+                    RETURN NEW;
+                """,
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

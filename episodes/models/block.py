@@ -8,7 +8,7 @@ from episodes.enums import BlockKind
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import ClosedOnce, belongs_to_its_head, one_of
+from memoryadmin.lib.constraints import HAS_REVISION, ClosedOnce, belongs_to_its_head, one_of
 
 
 class BlockQuerySet(models.QuerySet["Block"]):
@@ -87,7 +87,10 @@ class Block(models.Model):
                 condition=Q(closed_at__isnull=True),
             ),
         ]
-        triggers = [ClosedOnce(columns=("closed_at", "closed_by")), belongs_to_its_head()]
+        triggers = [
+            ClosedOnce(columns=("closed_at", "closed_by")),
+            belongs_to_its_head(f"(NEW.revision IS NULL OR {HAS_REVISION})"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.episode_id}"

@@ -12,6 +12,7 @@ from django.db.models.functions import MD5, Now
 from episodes.enums import (
     HashKind,
     IndexState,
+    Origin,
     Outcome,
     OutcomeSource,
     RecallState,
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 IDENTITY_IS_FIXED = """
     IF (NEW.id, NEW.app_id, NEW.scope, NEW.user_id, NEW.session_id, NEW.episode_key,
-        NEW.wording_hash)
+        NEW.wording_hash, NEW.origin)
        IS DISTINCT FROM
        (OLD.id, OLD.app_id, OLD.scope, OLD.user_id, OLD.session_id, OLD.episode_key,
-        OLD.wording_hash)
+        OLD.wording_hash, OLD.origin)
     THEN
         RAISE EXCEPTION 'the identity of an episode never changes'
             USING ERRCODE = 'restrict_violation';
@@ -44,7 +45,31 @@ IDENTITY_IS_FIXED = """
         RAISE EXCEPTION 'a completed episode is not reopened and keeps its completion time'
             USING ERRCODE = 'restrict_violation';
     END IF;
+    IF NEW.revision <> OLD.revision AND NOT EXISTS (
+           SELECT FROM episodes_episoderevision r
+           WHERE r.app_id = NEW.app_id AND r.episode_id = NEW.id AND r.revision = NEW.revision)
+       OR NEW.n_revisions <> OLD.n_revisions AND NOT EXISTS (
+           SELECT FROM episodes_episoderevision r
+           WHERE r.app_id = NEW.app_id AND r.episode_id = NEW.id AND r.revision = NEW.n_revisions)
+    THEN
+        RAISE EXCEPTION 'an episode has no such revision' USING ERRCODE = 'restrict_violation';
+    END IF;
     RETURN NEW;
+"""
+
+# At the commit, since a revision is written after its head. Sessions begin without one.
+HAS_ITS_REVISIONS = """
+    IF EXISTS (
+        SELECT FROM episodes_episode h
+        WHERE h.id = NEW.id AND h.app_id = NEW.app_id AND (
+            SELECT count(*) FROM episodes_episoderevision r
+            WHERE r.app_id = h.app_id AND r.episode_id = h.id
+                AND r.revision IN (h.revision, h.n_revisions)
+        ) < CASE WHEN h.revision IN (0, h.n_revisions) THEN 1 ELSE 2 END)
+    THEN
+        RAISE EXCEPTION 'an episode has no such revision' USING ERRCODE = 'restrict_violation';
+    END IF;
+    RETURN NULL;
 """
 
 
@@ -95,8 +120,7 @@ class Episode(models.Model):
     # Whose words an org row carries: that subject's keyed hash (episodes/tombstones.py), by which an
     # erasure finds it and nobody is found from it. Null where nobody's wording was taken over.
     wording_hash = models.BinaryField(max_length=32, null=True)
-    # Which door it came through: a session, the lifecycle API, a promotion, an import.
-    origin = models.CharField(max_length=16, default="session")
+    origin = models.CharField(max_length=16, choices=Origin.choices, default=Origin.SESSION)
 
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
     recall_state = models.CharField(
@@ -202,6 +226,7 @@ class Episode(models.Model):
                 name="episodes_episode_one_per_identity",
             ),
             one_of("scope", Scope, "episodes_episode_scope"),
+            one_of("origin", Origin, "episodes_episode_origin"),
             one_of("state", State, "episodes_episode_state"),
             one_of("recall_state", RecallState, "episodes_episode_recall_state"),
             one_of("review_state", ReviewState, "episodes_episode_review_state"),
@@ -268,7 +293,15 @@ class Episode(models.Model):
                 operation=pgtrigger.Update,
                 when=pgtrigger.Before,
                 func=IDENTITY_IS_FIXED,
-            )
+            ),
+            pgtrigger.Trigger(
+                name="has_its_revisions",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.After,
+                timing=pgtrigger.Deferred,
+                condition=pgtrigger.Q(new__n_revisions__gt=0),
+                func=HAS_ITS_REVISIONS,
+            ),
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from episodes.enums import Outcome, OutcomeSource
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import append_only, belongs_to_its_head
+from memoryadmin.lib.constraints import HAS_REVISION, append_only, belongs_to_its_head
 
 
 class OutcomeEntry(models.Model):
@@ -99,10 +99,11 @@ class OutcomeEntry(models.Model):
         triggers: list[pgtrigger.Trigger] = [
             append_only("reason"),
             belongs_to_its_head(
+                HAS_REVISION,
                 """(NEW.retracts IS NULL OR EXISTS (
                     SELECT FROM episodes_outcomeentry taken
                     WHERE taken.id = NEW.retracts AND taken.app_id = NEW.app_id
-                        AND taken.episode_id = NEW.episode_id AND taken.retracts IS NULL))"""
+                        AND taken.episode_id = NEW.episode_id AND taken.retracts IS NULL))""",
             ),
         ]
 

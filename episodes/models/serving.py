@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from episodes.models.app import App
 from episodes.models.episode import Episode
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import ClosedOnce, belongs_to_its_head
+from memoryadmin.lib.constraints import HAS_REVISION, ClosedOnce, belongs_to_its_head
 
 
 class Serving(models.Model):
@@ -34,6 +34,10 @@ class Serving(models.Model):
                 condition=Q(served_to__isnull=True),
                 name="episodes_serving_one_standing",
             ),
+            models.CheckConstraint(
+                condition=Q(served_to__isnull=True) | Q(served_to__gte=F("served_from")),
+                name="episodes_serving_ends_after_it_begins",
+            ),
         ]
         indexes = [
             # Erasure: a subject's rows, and those that are nobody's.
@@ -41,7 +45,7 @@ class Serving(models.Model):
             # The revision served at a moment.
             models.Index(fields=["app", "episode", "served_from"], name="serving_of_episode"),
         ]
-        triggers = [ClosedOnce(columns=("served_to",)), belongs_to_its_head()]
+        triggers = [ClosedOnce(columns=("served_to",)), belongs_to_its_head(HAS_REVISION)]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"

@@ -195,6 +195,21 @@ def test_when_which_revision_was_served_is_kept(app: App, episode: Episode) -> N
     assert servings[0].served_to == servings[1].served_from
 
 
+def test_a_host_whose_clock_is_behind_ends_no_serving_before_it_began(
+    app: App, episode: Episode
+) -> None:
+    with clock.at(clock.now() - timedelta(minutes=1)):
+        write(
+            app,
+            session_id="s-1",
+            sequence=2,
+            session=make_session(steps=make_steps(["refund", "notify"])),
+        )
+
+    first = Serving.objects.get(app=app, episode=episode, revision=1)
+    assert first.served_to == first.served_from
+
+
 def test_every_change_leaves_its_row_and_its_payload(episode: Episode) -> None:
     block = lifecycle.block_episode(
         episode=episode, kind="quarantine", actor=ACTOR, reason="poison"

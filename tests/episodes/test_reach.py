@@ -15,6 +15,7 @@ from episodes.reach import Reach, read_reach
 from memoryadmin.lib import clock, ids
 from tests.episodes.asking import ask, served
 from tests.episodes.recall_log import log_recall, spread
+from tests.episodes.sharing import share
 from tests.factories import ACTOR, make_app, make_episode, make_session, make_steps, write
 
 pytestmark = pytest.mark.django_db
@@ -44,18 +45,6 @@ def depths(reach: Reach) -> dict[UUID, int]:
 
 def sessions(reach: Reach) -> Sequence[tuple[str | None, int, int]]:
     return [(one.session_id, one.depth, one.recalls) for one in reach.sessions]
-
-
-def make_org(app: App) -> Episode:
-    return Episode.objects.create(
-        app=app,
-        scope="org",
-        state="completed",
-        completed_at=clock.now(),
-        revision=1,
-        n_revisions=1,
-        outcome="success",
-    )
 
 
 def test_it_goes_from_session_to_session(app: App, root: Episode) -> None:
@@ -223,7 +212,7 @@ def test_a_search_without_a_session_is_seen_and_ends_there(app: App, root: Episo
 
 
 def test_an_episode_of_the_organisation_reaches_many_subjects(app: App) -> None:
-    shared = make_org(app)
+    shared = share(app, embedded=False)
     written = {
         spread(app, [shared], session_id="s-1", user_id=f"user-{number}").id for number in range(3)
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -23,12 +24,15 @@ from episodes.models import (
     EpisodeVector,
     Feedback,
     OutcomeEntry,
+    PendingEmbedding,
     RankingProfile,
     Recall,
+    Serving,
     Tombstone,
 )
 from episodes.tombstones import subject_hash
 from memoryadmin.lib import clock, ids
+from tests.committing import at_commit
 from tests.factories import make_app, make_episode
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +49,7 @@ def as_role(role: str) -> Iterator[None]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL ROLE {role}")
         yield
+        cursor.execute("RESET ROLE")  # it would outlast the savepoint
 
 
 @pytest.fixture
@@ -148,6 +153,8 @@ def test_identity_and_completion_are_fixed(episode: Episode) -> None:
     own = Episode.objects.filter(id=episode.id)
     with refused("identity"):
         own.update(user_id="somebody-else")
+    with refused("identity"):
+        own.update(origin="promotion")
     with refused("completed episode"):
         own.update(completed_at=clock.now())
     with refused("completed episode"):
@@ -293,7 +300,7 @@ def test_a_child_belongs_to_the_subject_of_its_episode(episode: Episode) -> None
         app=episode.app,
         episode=episode,
         generation=current_generation(),
-        revision=9,
+        revision=1,
         scope="user",
         user_id="user-1",
         vector=[1.0] + [0.0] * 255,
@@ -303,6 +310,7 @@ def test_a_child_belongs_to_the_subject_of_its_episode(episode: Episode) -> None
         {"user_id": "somebody-else"},
         {"user_id": None, "scope": "org"},
         {"vector": [1.0, 0.0]},
+        {"revision": 9},
     ]
     for columns in wrong:
         row = copy(vector)
@@ -312,6 +320,84 @@ def test_a_child_belongs_to_the_subject_of_its_episode(episode: Episode) -> None
             row.save(force_insert=True)
 
     vector.save(force_insert=True)
+
+
+def test_a_vector_is_made_and_deleted_and_never_changed(app: App) -> None:
+    episode = make_episode(app, embedded=True)
+    own = EpisodeVector.objects.filter(app=app, episode=episode)
+    for columns in ({"user_id": "somebody-else"}, {"vector": [1.0, 2.0, 3.0]}):
+        with refused("UPDATE of episodes_episodevector is refused"):
+            own.update(**columns)
+        with refused("permission denied"), as_role("memoryadmin_app"):
+            own.update(**columns)
+
+    with as_role("memoryadmin_app"):
+        assert own.delete()[0] == 1
+
+
+def test_what_waits_for_a_vector_stays_with_its_episode(app: App, episode: Episode) -> None:
+    other = make_episode(app, user_id="user-2")
+    own = PendingEmbedding.objects.filter(app=app, episode=episode)
+    elsewhere: list[dict[str, Any]] = [
+        {"user_id": "user-2"},
+        {"user_id": None},
+        {"episode_id": other.id},
+        {"revision": 9},
+    ]
+    for columns in elsewhere:
+        with refused("does not belong"), as_role("memoryadmin_app"):
+            own.update(**columns)
+
+    with as_role("memoryadmin_app"):
+        assert own.update(attempts=2) == 1
+
+
+def test_whatever_names_a_revision_names_one_that_is_written(episode: Episode) -> None:
+    common: dict[str, Any] = {"app": episode.app, "episode": episode, "user_id": episode.user_id}
+    entry = {"seq": 7, "source": "tool", "outcome": "success"}
+    with refused("does not belong"):
+        OutcomeEntry.objects.create(**common, **entry, revision=42)
+    with refused("does not belong"):
+        OutcomeEntry.objects.create(**common, **entry, revision=0)
+    with refused("does not belong"):
+        Block.objects.create(**common, kind="held", revision=2)
+    with refused("does not belong"):
+        Serving.objects.create(**common, revision=77, served_to=clock.now())
+
+    Block.objects.create(**common, kind="quarantine", revision=None)
+    Block.objects.create(**common, kind="held", revision=1)
+
+
+def test_a_head_shows_a_revision_that_is_written(app: App, episode: Episode) -> None:
+    own = Episode.objects.filter(id=episode.id)
+    for columns in ({"revision": 5, "n_revisions": 5}, {"n_revisions": 2}):
+        with refused("no such revision"), as_role("memoryadmin_app"):
+            own.update(**columns)
+
+    with refused("no such revision"):
+        Episode.objects.create(app=app, scope="org", revision=1, n_revisions=1)
+        at_commit()
+
+
+def test_a_serving_ends_after_it_begins(episode: Episode) -> None:
+    standing = Serving.objects.get(episode=episode, served_to__isnull=True)
+
+    with refused("serving_ends_after_it_begins"):
+        Serving.objects.filter(id=standing.id).update(
+            served_to=standing.served_from - timedelta(seconds=1)
+        )
+
+
+def test_an_episode_came_through_a_door_that_is_known(app: App) -> None:
+    with refused("episode_origin"):
+        Episode.objects.create(app=app, user_id="u", session_id="s", origin="side-door")
+
+
+def test_an_app_ranks_by_a_profile_of_its_own(app: App) -> None:
+    foreign = RankingProfile.objects.get(app=make_app())
+
+    with refused("a profile of its own"), as_role("memoryadmin_app"):
+        App.objects.filter(id=app.id).update(profile=foreign)
 
 
 def test_a_retraction_takes_back_a_statement_of_its_own_episode(app: App, episode: Episode) -> None:

@@ -14,7 +14,7 @@ from tests.episodes.api.client import ApiClient
 from tests.episodes.api.test_episodes import iso
 from tests.episodes.api.test_subjects import BoundClient
 from tests.episodes.recall_log import log_recall, spread
-from tests.episodes.test_reach import make_org
+from tests.episodes.sharing import share
 from tests.factories import ACTOR, make_app, make_episode, make_key
 
 
@@ -110,11 +110,11 @@ def test_a_bound_key_sees_only_its_own_subjects_episodes(app: App, root: Episode
     assert BoundClient(app, "user-1").get(path(root)).status == 200
     assert BoundClient(app, "user-2").get(path(root)).status == 404
     assert BoundClient(app, "user-1").get(path(root), {"user_id": "user-2"}).status == 404
-    assert BoundClient(app, "user-1").get(path(make_org(app))).status == 404
+    assert BoundClient(app, "user-1").get(path(share(app, embedded=False))).status == 404
 
 
 def test_everybodys_recalls_of_a_shared_episode_need_read_all(app: App) -> None:
-    shared = make_org(app)
+    shared = share(app, embedded=False)
     for user_id in ("user-1", "user-2"):
         spread(app, [shared], session_id="one", user_id=user_id)
     reader = ApiClient(make_key(app, "read")[1])

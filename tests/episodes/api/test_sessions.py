@@ -6,7 +6,6 @@ import pytest
 
 from episodes.embedding.pipeline import embed_due
 from episodes.enums import BlockKind
-from episodes.ingest.store import LIFECYCLE
 from episodes.lifecycle import block_episode, lift_block
 from episodes.models import App, Block, Episode, EpisodeRevision, OutcomeEntry
 from memoryadmin.lib import clock
@@ -289,16 +288,6 @@ def test_erased_subject_is_410(client: ApiClient, app: App) -> None:
     assert [result["status"] for result in batch.body["results"]] == ["rejected", "created"]
     assert batch.body["results"][0]["errors"][0]["code"] == "subject_erased"
     assert Episode.objects.get().user_id == "user-10"
-
-
-def test_session_that_is_open_under_the_lifecycle_is_409(client: ApiClient) -> None:
-    client.post("sessions", make_body(final=False))
-    Episode.objects.update(origin=LIFECYCLE)
-
-    refused = client.post("sessions", make_body())
-
-    assert (refused.status, refused.errors) == (409, [("", "lifecycle_open")])
-    assert Episode.objects.get().state == "open"
 
 
 def test_status_tells_what_is_stored(client: ApiClient, app: App) -> None:
