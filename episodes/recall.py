@@ -194,7 +194,7 @@ def parameters(
         "words": list(query.words),
         "tokens": list(query.tokens),
         "generation": Int8(caller.generation.id) if caller.generation else None,
-        "recall": ids.new_id(),
+        "recall": ids.new_id(now),
         "user": request.user_id,
         "own_session": request.session_id,
         "invocation": None if request.invocation_id is None else storable(request.invocation_id),

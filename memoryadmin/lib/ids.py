@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 import uuid_utils
 
 from memoryadmin.lib import clock
 
 
-def new_id() -> uuid.UUID:
-    """Return a UUIDv7 whose timestamp is `clock.now()`."""
-    nanoseconds = int(clock.now().timestamp() * 1_000_000) * 1000
+def new_id(at: datetime | None = None) -> uuid.UUID:
+    """Return a UUIDv7 whose timestamp is `at`, by default `clock.now()`."""
+    nanoseconds = int((at or clock.now()).timestamp() * 1_000_000) * 1000
     return uuid.UUID(bytes=uuid_utils.uuid7(nanoseconds=nanoseconds).bytes)

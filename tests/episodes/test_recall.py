@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -148,6 +149,18 @@ def test_a_recall_is_logged_as_it_was_served(app: App, story: dict[str, Episode]
         episode.revisions.get().content_hash for episode in (story["A"], story["B"])
     ]
     assert [round(hit.score, 3) for hit in hits] == [0.796, 0.378]
+
+
+def test_the_id_of_a_recall_names_its_moment(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whose month it is looked for."""
+    seconds = count()
+    late = datetime(2026, 11, 30, 23, 59, 50, tzinfo=UTC)
+    monkeypatch.setattr(clock, "now", lambda: late + timedelta(seconds=next(seconds)))
+
+    ask(app)
+
+    recall = Recall.objects.get(app=app)
+    assert recall.id.int >> 80 == int(recall.recalled_at.timestamp() * 1000)
 
 
 def test_a_dry_run_is_no_recall(app: App, story: dict[str, Episode]) -> None:
