@@ -39,8 +39,7 @@ def create_account(
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
         raise BadAccountNameError(" ".join(error.messages)) from None
-    if DepartedName.objects.filter(name=user.get_username()).exists():
-        raise BadAccountNameError("Somebody of that name has left, and what they decided stays.")
+    _refuse_departed(user)
     if password is None:
         user.set_unusable_password()
     else:
@@ -51,6 +50,8 @@ def create_account(
             user.save(force_insert=True)
     except IntegrityError:
         raise AccountExistsError(user.get_username()) from None
+    # again: the insert waits for whoever is deleting the account of that name
+    _refuse_departed(user)
     audit.record(
         actor=actor,
         verb="account.made",
@@ -60,6 +61,11 @@ def create_account(
         after={"user": user.get_username(), "superuser": is_superuser},
     )
     return user
+
+
+def _refuse_departed(user: User) -> None:
+    if DepartedName.objects.filter(name=user.get_username()).exists():
+        raise BadAccountNameError("Somebody of that name has left, and what they decided stays.")
 
 
 def check_new_password(*, password: str, user: User) -> None:
