@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import pgtrigger
 from django.db import models
 from django.db.models import F, Q, TextChoices
 from django.db.models.functions import Now
 
 from episodes.models import App
 from memoryadmin.lib import clock, ids
-from memoryadmin.lib.constraints import one_of
+from memoryadmin.lib.constraints import (
+    ERASURE_MAY_DELETE,
+    IS_ERASURE,
+    Keeper,
+    append_only,
+    one_of,
+)
 
 
 class ConsolidationStatus(TextChoices):
@@ -14,6 +21,22 @@ class ConsolidationStatus(TextChoices):
     ACCEPTED = "accepted"
     DISMISSED = "dismissed"
     OUTGROWN = "outgrown"  # the group has grown: another proposal stands in its place
+
+
+COUNTS = ("n_sources", "n_subjects")
+DECISION = ("status", "decided_by", "decided_role", "decided_at", "reason", "precedent_id")
+
+
+def _only(*columns: str) -> str:
+    """Say in SQL that nothing else changes."""
+    listed = ", ".join(f"'{column}'" for column in columns)
+    return f"to_jsonb(NEW) - ARRAY[{listed}] = to_jsonb(OLD) - ARRAY[{listed}]"
+
+
+class DecidedOnce(Keeper):
+    """Lets a proposed lesson be decided; afterwards an erasure alone recounts it, or deletes it."""
+
+    rights = "SELECT, INSERT, UPDATE"
 
 
 class Consolidation(models.Model):
@@ -74,6 +97,24 @@ class Consolidation(models.Model):
             # The nightly task: what was proposed of a procedure before.
             models.Index(fields=["app", "procedure_key"], name="consolidation_of_procedure"),
         ]
+        triggers = [
+            DecidedOnce(
+                name="decided_once",
+                operation=pgtrigger.Update | pgtrigger.Delete,
+                when=pgtrigger.Before,
+                func=f"""
+                    {ERASURE_MAY_DELETE}
+                    IF TG_OP = 'UPDATE' AND (
+                        OLD.status = 'proposed' AND {_only(*COUNTS, *DECISION)}
+                        OR {IS_ERASURE} AND {_only(*COUNTS)})
+                    THEN
+                        RETURN NEW;
+                    END IF;
+                    RAISE EXCEPTION '% of % is refused: a lesson is decided once',
+                        TG_OP, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+                """,
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.status} lesson of {self.n_sources} sessions"
@@ -109,6 +150,7 @@ class ConsolidationSource(models.Model):
             # Erasure: the references to a subject's sessions.
             models.Index(fields=["app", "user_id"], name="consolidationsource_of_user"),
         ]
+        triggers = [append_only()]
 
     def __str__(self) -> str:
         return f"{self.episode_id}@{self.revision}"

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import pgtrigger
 from django.db import models
 from django.db.models import Q
 
 from curation.models.precedent import Precedent
 from episodes.models import App
 from memoryadmin.lib import ids
+from memoryadmin.lib.constraints import ERASURE_MAY_DELETE, Keeper
+
+
+class CountedUntilDecided(Keeper):
+    """Lets contributors be written anew until their precedent is decided; then an erasure's go."""
+
+    rights = "SELECT, INSERT, DELETE"
 
 
 class Contribution(models.Model):
@@ -48,6 +56,25 @@ class Contribution(models.Model):
         indexes = [
             # Erasure: what a subject contributed to, in every app.
             models.Index(fields=["subject_app", "subject_hash"], name="contribution_of_subject"),
+        ]
+        triggers = [
+            CountedUntilDecided(
+                name="counted_until_decided",
+                operation=pgtrigger.Update | pgtrigger.Delete,
+                when=pgtrigger.Before,
+                func=f"""
+                    {ERASURE_MAY_DELETE}
+                    IF TG_OP = 'DELETE' AND EXISTS (
+                        SELECT FROM curation_precedent of
+                        WHERE of.id = OLD.precedent_id AND of.app_id = OLD.app_id
+                            AND of.status IN ('proposed', 'offered'))
+                    THEN
+                        RETURN OLD;
+                    END IF;
+                    RAISE EXCEPTION '% of % is refused: who stood behind a decision stays',
+                        TG_OP, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+                """,
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q, TextChoices
 from django.db.models.functions import Now
 
+from curation.models.precedent_decision import decided_once
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import HashKind, LessonSource, Outcome, OutcomeSource
 from episodes.models import App
@@ -24,32 +24,6 @@ class PrecedentStatus(TextChoices):
 
 OPEN = (PrecedentStatus.PROPOSED, PrecedentStatus.OFFERED)
 ENDED = (PrecedentStatus.REFUSED, PrecedentStatus.WITHDRAWN, PrecedentStatus.SUPERSEDED)
-
-# What is published stays what was approved; only an erasure empties it. A decision is final.
-DECIDED_ONCE = """
-    IF (NEW.id, NEW.app_id, NEW.proposer, NEW.offered_from, NEW.offered_from_app_id, NEW.supersedes)
-       IS DISTINCT FROM
-       (OLD.id, OLD.app_id, OLD.proposer, OLD.offered_from, OLD.offered_from_app_id, OLD.supersedes)
-    THEN
-        RAISE EXCEPTION 'where a precedent comes from never changes'
-            USING ERRCODE = 'restrict_violation';
-    END IF;
-    IF NEW.status <> OLD.status AND NOT (
-        OLD.status IN ('proposed', 'offered') AND NEW.status IN ('approved', 'refused', 'withdrawn')
-        OR OLD.status = 'approved' AND NEW.status IN ('withdrawn', 'superseded'))
-    THEN
-        RAISE EXCEPTION 'a precedent that is % does not become %', OLD.status, NEW.status
-            USING ERRCODE = 'restrict_violation';
-    END IF;
-    IF OLD.status NOT IN ('proposed', 'offered') AND NEW.goal <> ''
-       AND (NEW.goal, NEW.steps, NEW.resolution, NEW.lesson, NEW.approver)
-           IS DISTINCT FROM (OLD.goal, OLD.steps, OLD.resolution, OLD.lesson, OLD.approver)
-    THEN
-        RAISE EXCEPTION 'what was decided about is not changed afterwards'
-            USING ERRCODE = 'restrict_violation';
-    END IF;
-    RETURN NEW;
-"""
 
 
 class Precedent(models.Model):
@@ -260,14 +234,7 @@ class Precedent(models.Model):
                 condition=Q(offered_from__isnull=False),
             ),
         ]
-        triggers = [
-            pgtrigger.Trigger(
-                name="decided_once",
-                operation=pgtrigger.Update,
-                when=pgtrigger.Before,
-                func=DECIDED_ONCE,
-            )
-        ]
+        triggers = [decided_once()]
 
     def __str__(self) -> str:
         return f"{self.status} precedent {self.id}"

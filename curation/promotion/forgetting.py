@@ -1,7 +1,6 @@
 """What an erasure does to precedents that its subject contributed to, in every app.
 
-Runs in the erasure's transaction, before the subject's own rows go. Nothing here needs the right
-to delete from append-only tables.
+Runs in the erasure's transaction and with its rights, before the subject's own rows go.
 """
 
 from __future__ import annotations

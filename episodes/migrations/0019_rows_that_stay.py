@@ -15,7 +15,7 @@ $$
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0017_descriptions_by_revision"),
+        ("episodes", "0018_idempotency_hashes"),
     ]
 
     operations = [

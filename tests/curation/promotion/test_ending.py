@@ -6,6 +6,7 @@ import pytest
 
 from curation.models import Contribution, Precedent
 from curation.promotion import (
+    Forgotten,
     approve_precedent,
     edit_draft,
     forget_contributor,
@@ -22,9 +23,10 @@ from curation.promotion.refusals import (
     SourceChangedError,
 )
 from curation.saying import NothingKeptError
-from episodes.audit import SYSTEM
+from episodes.audit import SYSTEM, Actor
 from episodes.models import App, AuditPayload, Block
 from episodes.tombstones import subject_hash
+from memoryadmin.lib.erasable import as_eraser
 from tests.curation.promotion.scene import (
     ANNA,
     BEN,
@@ -42,6 +44,11 @@ pytestmark = pytest.mark.django_db
 
 def hashed(app: App, user_id: str) -> bytes:
     return subject_hash(app_id=app.pk, user_id=user_id)
+
+
+@as_eraser()
+def forget(*, app: App, subject_hash: bytes, actor: Actor) -> Forgotten:
+    return forget_contributor(app=app, subject_hash=subject_hash, actor=actor)
 
 
 def test_what_is_withdrawn_is_given_to_nobody(app: App) -> None:
@@ -151,7 +158,7 @@ def test_an_erasure_withdraws_the_subjects_wording_everywhere(app: App) -> None:
     )
     before = set(AuditPayload.objects.values_list("entry_id", flat=True))
 
-    done = forget_contributor(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
+    done = forget(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
 
     assert (done.withdrawn, done.dropped, done.recounted, done.below_threshold) == (2, 0, 0, 0)
     assert set(done.org_episodes) == {made.org_episode_id, copy.org_episode_id}
@@ -163,14 +170,14 @@ def test_an_erasure_withdraws_the_subjects_wording_everywhere(app: App) -> None:
         assert org_episode(precedent).recall_state == "blocked"
     new = AuditPayload.objects.exclude(entry_id__in=before)
     assert {payload.user_id for payload in new} == {None}
-    again = forget_contributor(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
+    again = forget(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
     assert (again.withdrawn, again.org_episodes) == (0, [])
 
 
 def test_an_erasure_recounts_what_others_worded(app: App) -> None:
     made = make_published(app, peers=3)
 
-    kept = forget_contributor(app=app, subject_hash=hashed(app, "peer-0"), actor=SYSTEM)
+    kept = forget(app=app, subject_hash=hashed(app, "peer-0"), actor=SYSTEM)
     made.refresh_from_db()
     assert (kept.recounted, kept.below_threshold, made.status, made.n_subjects) == (
         1,
@@ -179,7 +186,7 @@ def test_an_erasure_recounts_what_others_worded(app: App) -> None:
         3,
     )
 
-    short = forget_contributor(app=app, subject_hash=hashed(app, "peer-1"), actor=SYSTEM)
+    short = forget(app=app, subject_hash=hashed(app, "peer-1"), actor=SYSTEM)
     made.refresh_from_db()
     assert (short.recounted, short.below_threshold) == (1, 1)
     assert (made.status, made.n_subjects, made.is_to_rederive) == ("withdrawn", 2, False)
@@ -193,7 +200,7 @@ def test_an_erasure_drops_proposals_and_leaves_other_apps_subjects(app: App) -> 
     other = make_app("other-agent")
     foreign = make_published(other)
 
-    done = forget_contributor(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
+    done = forget(app=app, subject_hash=hashed(app, SUBJECT), actor=SYSTEM)
 
     made.refresh_from_db()
     foreign.refresh_from_db()

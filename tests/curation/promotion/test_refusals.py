@@ -13,8 +13,16 @@ from curation.models import Consolidation, ConsolidationSource, Contribution, Pr
 from curation.promotion import approve_precedent, edit_draft, withdraw_precedent
 from episodes.models import App
 from memoryadmin.lib import clock, ids
+from memoryadmin.lib.erasable import as_eraser
 from tests.curation.promotion.scene import ANNA, BEN, CARA, make_proposal, make_published
 from tests.factories import make_app
+
+NOTHING_LEFT: dict[str, Any] = {
+    **dict.fromkeys(("user_id", "source_episode_id", "source_revision")),
+    **dict.fromkeys(("goal", "resolution", "lesson", "accepted_because", "override_reason"), ""),
+    **dict.fromkeys(("issue_type", "agent_id", "toolset_version"), ""),
+    **{name: [] for name in ("steps", "redactions", "dropped", "edited", "accepted")},
+}
 
 pytestmark = pytest.mark.django_db
 
@@ -92,6 +100,103 @@ def test_what_was_decided_stays(app: App) -> None:
     ended = withdraw_precedent(precedent=made, actor=ANNA, seen=2, reason="Wrong.")
     with refused("does not become"):
         change(ended, status="approved", ended_at=None)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"goal": "", "steps": [], "lesson": "other", "approver": "dora"},
+        {"redactions": [{"field": "lesson"}]},
+        {"accepted": [{"field": "goal"}]},
+        {"override_reason": "Because."},
+        {"org_episode_id": ids.new_id()},
+        {"approver_role": "admin"},
+        {"approved_at": clock.now()},
+        {"threshold": 1},
+        {"procedure_key": "another"},
+        NOTHING_LEFT,
+    ],
+)
+def test_nothing_of_a_decision_is_written_anew(
+    app: App, columns: dict[str, Any], as_app: Callable[[], AbstractContextManager[None]]
+) -> None:
+    made = make_published(app)
+
+    with refused("not changed afterwards"), as_app():
+        change(made, **columns)
+    if columns is not NOTHING_LEFT:
+        with refused("not changed afterwards"), as_eraser():
+            change(made, **columns)
+
+
+def test_how_it_ended_stays(app: App) -> None:
+    made = make_published(app)
+    withdraw_precedent(precedent=made, actor=ANNA, seen=2, reason="Wrong.")
+
+    for columns in ({"end_reason": "Another."}, {"ended_by": "zoe"}, {"ended_at": clock.now()}):
+        with refused("who ended a precedent"):
+            change(made, **columns)
+
+
+def test_an_erasure_empties_a_precedent_and_leaves_who_decided(app: App) -> None:
+    made = make_published(app)
+
+    with refused("not changed afterwards"), as_eraser():
+        change(made, **NOTHING_LEFT, approver="dora")
+    with as_eraser():
+        change(made, **NOTHING_LEFT, is_to_rederive=True)
+
+    made.refresh_from_db()
+    assert (made.goal, made.user_id, made.approver) == ("", None, BEN.name)
+
+
+def test_a_precedent_and_who_stands_behind_it_are_not_deleted(
+    app: App, as_app: Callable[[], AbstractContextManager[None]]
+) -> None:
+    made = make_published(app)
+    behind = Contribution.objects.filter(app=app, precedent=made)
+    rows = Precedent.objects.filter(app=app, id=made.id)
+
+    with refused("permission denied"), as_app():
+        rows._raw_delete("default")
+    with refused("a precedent is not deleted"):
+        rows._raw_delete("default")
+    for each in (behind.delete, lambda: behind.update(key_id="another")):
+        with refused("who stood behind a decision stays"):
+            each()
+
+    with as_eraser():
+        assert behind.delete()[0] == 3
+        assert rows._raw_delete("default") == 1
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"lesson": "Another."},
+        {"reason": "Another."},
+        {"decided_by": "zoe"},
+        {"n_subjects": 7},
+        {"status": "accepted", "precedent_id": ids.new_id()},
+        {"status": "proposed", "decided_at": None},
+    ],
+)
+def test_a_lesson_is_decided_once(
+    app: App, columns: dict[str, Any], as_app: Callable[[], AbstractContextManager[None]]
+) -> None:
+    made = Consolidation.objects.create(
+        app=app, procedure_key="k", lesson="l", n_sources=3, n_subjects=3, threshold=3
+    )
+    rows = Consolidation.objects.filter(app=app, id=made.id)
+    with refused("a lesson is decided once"):
+        rows.update(lesson="Another.")
+    with as_app():
+        rows.update(status="dismissed", reason="None.", decided_by="anna", decided_at=clock.now())
+
+    with refused("a lesson is decided once"), as_app():
+        rows.update(**columns)
+    with refused("permission denied"), as_app():
+        rows._raw_delete("default")
 
 
 def test_a_session_is_proposed_and_published_once(app: App) -> None:
