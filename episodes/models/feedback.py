@@ -18,7 +18,7 @@ class Feedback(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     user_id = models.CharField(max_length=256)
     session_id = models.CharField(max_length=256)
     feedback_id = models.CharField(max_length=256, null=True)

@@ -23,7 +23,7 @@ class EpisodeRevision(models.Model):
     """
 
     pk = models.CompositePrimaryKey("app_id", "episode_id", "revision")
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     # The foreign key is (episode_id, app_id), made by migration 0002.
     episode = models.ForeignKey(
         Episode,
@@ -101,9 +101,11 @@ class EpisodeRevision(models.Model):
             one_of("toolset_kind", HashKind, "episodes_episoderevision_toolset_kind"),
         ]
         indexes = [
-            # Filters by tool, error code or identifier over an app (console, API); search in a
-            # subject's scope compares the array row by row and does not need it.
+            # Promotion: how many subjects have a value or a strange word (curation/rare_tokens.py,
+            # curation/promotion/source.py). Search in a subject's scope compares row by row.
             GinIndex(fields=["identifiers"], name="revision_identifiers"),
+            # Console filters on a tool and on an error code: 1 to 20 ms instead of 400 among 33,000.
+            GinIndex(fields=["tools", "errors"], name="revision_tools"),
             # Full-text search of the console over an app.
             GinIndex(fields=["search"], name="revision_search"),
             # Search, scope org: what is shared, by a name or by all words of a query. Of its own,

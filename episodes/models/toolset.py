@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from episodes.enums import HashKind
@@ -41,7 +41,7 @@ class Toolset(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_id, editable=False)
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="toolsets")
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="toolsets", db_index=False)
     agent_id = models.CharField(max_length=256, default="", blank=True)
     version = models.CharField(max_length=128)
     hash_kind = models.CharField(max_length=16, choices=HashKind.choices)
@@ -65,6 +65,10 @@ class Toolset(models.Model):
                 name="episodes_toolset_one_standing",
             ),
             one_of("hash_kind", HashKind, "episodes_toolset_hash_kind"),
+        ]
+        indexes = [
+            # The page of an app's toolsets, newest first; what search and the sweep read of an app.
+            models.Index(F("app"), F("declared_at").desc(), name="toolset_newest_of_app"),
         ]
         triggers = [ChangesOnly(columns=("last_used_at", "retired_at"), until="retired_at")]
 

@@ -59,7 +59,7 @@ class EpisodeVector(models.Model):
     """The unit vector of a revision's goal and issue type in one generation."""
 
     pk = models.CompositePrimaryKey("app_id", "episode_id", "generation_id", "revision")
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     generation = models.ForeignKey(
         VectorGeneration, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -115,7 +115,7 @@ class PendingEmbedding(models.Model):
     """
 
     pk = models.CompositePrimaryKey("app_id", "episode_id", "generation_id", "revision")
-    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="+", db_index=False)
     generation = models.ForeignKey(
         VectorGeneration, on_delete=models.PROTECT, related_name="+", db_index=False
     )
