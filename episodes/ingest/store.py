@@ -39,7 +39,6 @@ from memoryadmin.lib import clock, ids
 from memoryadmin.lib.jobs import delay_on_commit
 
 
-
 @dataclass(frozen=True, slots=True)
 class SessionWrite:
     """A validated body of POST /sessions. `session` is the decoded JSON in the named format."""

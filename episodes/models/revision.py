@@ -101,8 +101,8 @@ class EpisodeRevision(models.Model):
             one_of("toolset_kind", HashKind, "episodes_episoderevision_toolset_kind"),
         ]
         indexes = [
-            # Promotion: how many subjects have a value or a strange word (curation/rare_tokens.py,
-            # curation/promotion/source.py). Search in a subject's scope compares row by row.
+            # Promotion: how many subjects of an app have a value or a strange word. Search in a
+            # subject's scope compares the array row by row and does not need it.
             GinIndex(fields=["identifiers"], name="revision_identifiers"),
             # Console filters on a tool and on an error code: 1 to 20 ms instead of 400 among 33,000.
             GinIndex(fields=["tools", "errors"], name="revision_tools"),

@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection, transaction
 from episodes.ingest.idle import close_idle
 from episodes.models import App, AuditEntry, Episode, EpisodeRevision
 from memoryadmin.lib import clock
+from tests.committing import at_commit
 from tests.factories import make_app, make_episode, make_session, make_steps, write
 
 pytestmark = pytest.mark.django_db
@@ -26,6 +27,7 @@ def run(statements: str) -> None:
         # a migration begins with nothing pending
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(statements)
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
 @pytest.fixture
@@ -73,6 +75,7 @@ def test_the_time_of_completion_is_taken_from_where_it_stands(app: App) -> None:
         write(app, session_id="late", session=longer)
     known = dict(Episode.objects.values_list("session_id", "completed_recorded_at"))
     begun = Episode.objects.get(session_id="cut").id
+    at_commit()
     with pgtrigger.ignore("episodes.AuditEntry:append_only", "episodes.Episode:identity_is_fixed"):
         Episode.objects.update(completed_recorded_at=None)
         AuditEntry.objects.filter(verb="episode.created", target_id=str(begun)).delete()

@@ -20,6 +20,7 @@ from episodes.search import execute
 from memoryadmin.database.cluster import binaries
 from memoryadmin.lib.roles import API, APP, ERASE
 from memoryadmin.lib.row_security import SHARED_TABLES, wall_tables
+from tests.committing import at_commit
 from tests.conftest import test_dsn as dsn_of_tests
 from tests.episodes.api.client import ApiClient
 from tests.episodes.sharing import share
@@ -254,8 +255,8 @@ def test_a_search_finds_shared_text_by_its_indexes(
 
 def leave_only(index: str) -> None:
     """What the planner has to choose from, however few rows there are."""
+    at_commit()
     with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SELECT set_config('enable_seqscan', 'off', true)")
         cursor.execute(
             "SELECT conname FROM pg_constraint WHERE contype IN ('p', 'u')"

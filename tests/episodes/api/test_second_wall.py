@@ -22,6 +22,7 @@ from episodes.models import App, Episode
 from episodes.search import execute
 from episodes.trace import read_trace
 from memoryadmin.lib import clock
+from tests.committing import at_commit
 from tests.episodes.api.client import Answer, ApiClient
 from tests.episodes.asking import QUERY
 from tests.episodes.sharing import share
@@ -42,7 +43,8 @@ def role(request: Any, as_app: AsApp) -> Iterator[None]:
 def take_down_the_wall() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET ROLE NONE")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    at_commit()
+    with connection.cursor() as cursor:
         cursor.execute("SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'wall'")
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
