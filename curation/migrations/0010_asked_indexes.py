@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("curation", "0009_decided_once"),
-        ("episodes", "0022_asked_indexes"),
+        ("episodes", "0023_asked_indexes"),
     ]
 
     operations = [

@@ -12,6 +12,7 @@ from memoryadmin.lib.constraints import (
     IS_ERASURE,
     Keeper,
     append_only,
+    erasure_may_remove,
     one_of,
 )
 
@@ -37,6 +38,7 @@ class DecidedOnce(Keeper):
     """Lets a proposed lesson be decided; afterwards an erasure alone recounts it, or deletes it."""
 
     rights = "SELECT, INSERT, UPDATE"
+    said = ("reason",)
 
 
 class Consolidation(models.Model):
@@ -103,7 +105,7 @@ class Consolidation(models.Model):
                 operation=pgtrigger.Update | pgtrigger.Delete,
                 when=pgtrigger.Before,
                 func=f"""
-                    {ERASURE_MAY_DELETE}
+                    {ERASURE_MAY_DELETE}{erasure_may_remove(DecidedOnce.said)}
                     IF TG_OP = 'UPDATE' AND (
                         OLD.status = 'proposed' AND {_only(*COUNTS, *DECISION)}
                         OR {IS_ERASURE} AND {_only(*COUNTS)})

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 import pgtrigger
 
-from memoryadmin.lib.constraints import ERASURE_MAY_DELETE, IS_ERASURE, Keeper
+from memoryadmin.lib.constraints import (
+    ERASURE_MAY_DELETE,
+    IS_ERASURE,
+    Keeper,
+    erasure_may_remove,
+)
 
 # What of a precedent goes on after its decision.
 _AFTERWARDS = (
@@ -21,6 +26,8 @@ _NOTHING_LEFT = {
     **dict.fromkeys(("issue_type", "agent_id", "toolset_version"), "= ''"),
     **dict.fromkeys(("steps", "redactions", "dropped", "edited", "accepted"), "= '[]'"),
 }
+# Where people write: an erasure removes what names its subject, whosever precedent it is.
+_SAID = ("accepted_because", "override_reason", "end_reason")
 _EMPTY = " AND ".join(f"NEW.{column} {empty}" for column, empty in _NOTHING_LEFT.items())
 
 
@@ -30,7 +37,7 @@ def _array(columns: Iterable[str]) -> str:
 
 # What is published stays what was approved; only an erasure empties it. A decision is final.
 _DECIDED_ONCE = f"""
-    {ERASURE_MAY_DELETE}
+    {ERASURE_MAY_DELETE}{erasure_may_remove(_SAID)}
     IF TG_OP = 'DELETE' THEN
         RAISE EXCEPTION 'a precedent is not deleted' USING ERRCODE = 'restrict_violation';
     END IF;
@@ -77,6 +84,7 @@ class DecidedOnce(Keeper):
     """Lets a precedent be decided once and ended once; an erasure may empty it, and delete it."""
 
     rights = "SELECT, INSERT, UPDATE"
+    said = _SAID
 
 
 def decided_once() -> pgtrigger.Trigger:

@@ -153,7 +153,7 @@ class AuditLane(models.Model):
             ),
             # At the commit: the place is taken before the entry is written (episodes/audit/chain.py).
             # A lane that was once too far ahead could never be taken back. The function (migration
-            # 0019) looks past the wall of the API's role: what another app wrote counts, too.
+            # 0020) looks past the wall of the API's role: what another app wrote counts, too.
             pgtrigger.Trigger(
                 name="ends_at_an_entry",
                 operation=pgtrigger.Insert | pgtrigger.Update,

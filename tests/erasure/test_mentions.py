@@ -16,8 +16,10 @@ from curation.models import (
     FlagReason,
     Incident,
     IncidentEvent,
+    Precedent,
 )
 from curation.poison.flagging import flag_episode
+from curation.promotion import withdraw_precedent
 from episodes.audit.verify import verify_audit
 from episodes.enums import HoldKind
 from episodes.erasure.request import preview_erasure, request_erasure
@@ -27,7 +29,7 @@ from episodes.models import App, AuditPayload, Episode, Erasure, Hold
 from memoryadmin.lib import erasable
 from memoryadmin.lib.constraints import REMOVED, AppendOnly, ClosedOnce
 from memoryadmin.lib.erasable import as_eraser
-from tests.curation.promotion.scene import make_lesson, review
+from tests.curation.promotion.scene import make_lesson, make_published, review
 from tests.episodes.sharing import share
 from tests.erasure.scene import finish
 from tests.factories import ACTOR, make_app, make_episode
@@ -181,6 +183,16 @@ def test_nobody_but_an_erasure_removes_a_text_and_it_does_nothing_else(app: App)
         change(removing, REMOVED, note.id)
         change("UPDATE episodes_hold SET reason = %s WHERE id = %s", REMOVED, hold.id)
     assert Hold.objects.get().reason == REMOVED
+
+
+def test_what_was_decided_lets_go_of_what_people_wrote_there(app: App) -> None:
+    made = make_published(app)
+    withdraw_precedent(precedent=made, actor=ACTOR, seen=2, reason=f"As {SUBJECT} said.")
+    told = Precedent.objects.filter(id=made.id).values().get()
+
+    assert erase(app).status == "verified"
+
+    assert Precedent.objects.filter(id=made.id).values().get() == told | {"end_reason": REMOVED}
 
 
 def test_rows_that_never_change_let_go_of_all_that_people_write_there() -> None:

@@ -5,7 +5,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0019_rows_that_stay"),
+        ("episodes", "0020_rows_that_stay"),
     ]
 
     operations = [

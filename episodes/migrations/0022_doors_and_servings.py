@@ -11,7 +11,7 @@ SELECT set_config('pgtrigger.ignore', '', true);
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0020_revisions_that_exist"),
+        ("episodes", "0021_revisions_that_exist"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0021_doors_and_servings"),
+        ("episodes", "0022_doors_and_servings"),
     ]
 
     operations = [

@@ -15,7 +15,7 @@ $$
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("episodes", "0018_idempotency_hashes"),
+        ("episodes", "0019_removed_texts"),
     ]
 
     operations = [
