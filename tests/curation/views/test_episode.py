@@ -177,6 +177,25 @@ def test_another_revision_says_that_it_is_not_the_served_one(app: App, viewer: C
     assert "You are reading revision 2. Agents are given revision 1" in page.text
 
 
+def test_each_revision_is_shown_as_it_described_the_session(app: App, viewer: Client) -> None:
+    told: dict[str, Any] = {"agent_id": "billing", "tags": ("old",), "score": 0.25}
+    episode = make_episode(app, session_id="s", embedded=True, **told)
+    session = make_session("Refund another charge of today", steps=make_steps(("get", "refund")))
+    write(app, session_id="s", session=session, tags=("new",), score=0.75)
+
+    pages = [read(viewer, episode, f"?revision={number}") for number in (1, 2)]
+
+    facts = [" ".join(page.texts("dd")) for page in pages]
+    assert [("old" in text, "new" in text, "billing" in text) for text in facts] == [
+        (True, False, True),
+        (False, True, True),
+    ]
+    assert ["0.25 came with revision 1" in facts[0], "0.75 came with revision 2" in facts[1]] == [
+        True,
+        True,
+    ]
+
+
 @pytest.mark.parametrize("asked", ["0", "3", "x", "-1", "9" * 30, "%00", "²"])
 def test_a_revision_that_is_none_is_not_found(app: App, viewer: Client, asked: str) -> None:
     episode = make_episode(app)
