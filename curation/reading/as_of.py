@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from curation.reading.incident_forwards import goals_of
+from curation.reading.goals import goals_of
 from episodes.enums import RecallMode
 from episodes.models import Member, Recall, RecallHit
 from episodes.past.as_of import AsOf, Found, search_as_of

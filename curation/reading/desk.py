@@ -10,12 +10,13 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 
 from curation.reading.episode import EpisodePage, Heard, read_episode
+from curation.reading.goals import goals_of
 from curation.reading.trace import Move, read_moves
 from curation.review.deciding import PROPOSED, UNDO_DEPTH, Seen, decisions_of
 from curation.review.queue import Item, Place, read_item
 from episodes.effective import REVIEW_SOURCES
 from episodes.enums import AUTHORITIES, Outcome, OutcomeSource, Rating
-from episodes.models import Episode, EpisodeRevision, Member, OutcomeEntry
+from episodes.models import Episode, Member, OutcomeEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`goal` None: the episode is gone."""
+    """`goal` None: the episode is gone, or going."""
 
     entry: OutcomeEntry
     goal: str | None
@@ -105,13 +106,5 @@ def list_decisions(*, member: Member, name: str) -> list[Decision]:
     )
     if not entries:
         return []
-    goals = {
-        (episode_id, revision): goal
-        for episode_id, revision, goal in EpisodeRevision.objects.filter(
-            app_id=member.app_id, episode_id__in={entry.episode_id for entry in entries}
-        ).values_list("episode_id", "revision", "goal")
-    }
-    return [
-        Decision(entry, goals.get((entry.episode_id, entry.revision)), entry.is_taken_back)
-        for entry in entries
-    ]
+    goals = goals_of(member=member, episode_ids={entry.episode_id for entry in entries})
+    return [Decision(entry, goals.get(entry.episode_id), entry.is_taken_back) for entry in entries]

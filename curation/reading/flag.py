@@ -8,7 +8,7 @@ from uuid import UUID
 
 from curation.models import Containment, Flag, Precedent, PrecedentStatus
 from curation.poison.flagging import Closure, read_closure
-from curation.reading.flags import goals_of
+from curation.reading.goals import goals_of
 from curation.reading.slices import Slice, read_slice, tie_of
 from episodes.models import Episode, Member
 from episodes.reach import ReachedEpisode, ReachedSession

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 from curation.lists.paging import Page, read_page
 from curation.models import Containment, Flag
 from curation.poison.words import FlagState
-from episodes.models import Episode, EpisodeRevision, Member
+from curation.reading.goals import goals_of
+from episodes.models import Episode, Member
 from memoryadmin.lib.cursors import Cursor
 
 
@@ -63,13 +63,4 @@ def flags_of(*, member: Member, episode_id: UUID) -> list[Flag]:
         Flag.objects.filter(app_id=member.app_id, episode_id=episode_id).order_by(
             "-flagged_at", "-id"
         )
-    )
-
-
-def goals_of(*, member: Member, episode_ids: Sequence[UUID]) -> dict[UUID, str]:
-    """Return the goals that are served. Which of them the member may see, the caller knows."""
-    return dict(
-        EpisodeRevision.objects.filter(
-            app_id=member.app_id, episode_id__in=episode_ids, revision=F("episode__revision")
-        ).values_list("episode_id", "goal")
     )

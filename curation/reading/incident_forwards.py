@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from curation.lists.paging import PAGE, Page
+from curation.reading.goals import goals_of
 from curation.reading.incident_backwards import Backwards
 from curation.reading.incidents import Roots
-from episodes.models import Episode, EpisodeRevision, Member
+from episodes.models import Member
 from episodes.reach import Reach, ReachedSession, read_reach
 from memoryadmin.lib.cursors import Cursor
 
@@ -54,17 +55,6 @@ def read_forwards(
     reach = read_reach(app_id=member.app_id, roots=followed, cutoffs=member.app.cutoffs)
     goals = goals_of(member=member, episode_ids=known)
     return Forwards([Suspect(one, goals.get(one), one in followed) for one in known], reach)
-
-
-def goals_of(*, member: Member, episode_ids: Sequence[UUID]) -> dict[UUID, str]:
-    """Return the goal of each episode that may still be seen, as it is served. Two queries."""
-    served = dict(
-        Episode.objects.visible_to(member).filter(id__in=episode_ids).values_list("id", "revision")
-    )
-    rows = EpisodeRevision.objects.filter(app_id=member.app_id, episode_id__in=served).values_list(
-        "episode_id", "revision", "goal"
-    )
-    return {one: goal for one, revision, goal in rows if served[one] == revision}
 
 
 def place_of(session: ReachedSession) -> UUID:

@@ -41,7 +41,11 @@ def read_lesson(*, member: Member, lesson_id: UUID) -> LessonPage | None:
     sources = list(found.sources.order_by("-is_lead", "episode_id")[:SHOWN])
     heads = Episode.objects.visible_to(member).in_bulk([one.episode_id for one in sources])
     revisions = EpisodeRevision.objects.filter(
-        pk__in=[(member.app_id, one.episode_id, one.revision) for one in sources]
+        pk__in=[
+            (member.app_id, one.episode_id, one.revision)
+            for one in sources
+            if one.episode_id in heads
+        ]
     )
     goals = dict(revisions.values_list("episode_id", "goal"))
     return LessonPage(

@@ -17,8 +17,9 @@ from curation.poison.flagging import AlreadyLiftedError, flag_episode, lift_flag
 from curation.poison.forms import FlagForm, LiftForm, asked_state
 from curation.poison.words import REASONS, FlagState
 from curation.reading.flag import find_flag
-from curation.reading.flags import flags_of, goals_of, list_flags
+from curation.reading.flags import flags_of, list_flags
 from curation.reading.found import find_place
+from curation.reading.goals import goals_of
 from curation.saying import NOTHING_KEPT, NothingKeptError
 from curation.views.episodes import asked_cursor
 from episodes.exceptions import SubjectErasedError

@@ -10,6 +10,7 @@ from django.test import Client
 
 from episodes import lifecycle
 from episodes.enums import Rating, Role
+from episodes.erasure.request import request_erasure
 from episodes.feedback import record_feedback
 from episodes.lifecycle import Statement
 from episodes.models import App, AuditEntry, Episode, Feedback, OutcomeEntry
@@ -265,6 +266,28 @@ def test_undo_by_htmx_returns_the_item_and_its_row(reviewer: Client, episode: Ep
     [row] = page.all("li", id=f"row-{episode.id}")
     assert row["data-decided"] == "no"
     assert page.texts("p", id="queue-said") == ["Taken back. 1 wait."]
+
+
+@pytest.mark.parametrize("is_erased", [True, False])
+def test_of_what_is_hidden_no_goal_stays_with_the_decision(
+    app: App, reviewer: Client, is_erased: bool
+) -> None:
+    """The row is still stored, whether its subject is being erased or it has expired."""
+    ended = clock.now() - timedelta(days=5)
+    hidden = make_episode(
+        app, outcome=None, goal="Close the Zorblatt account", user_id="gone", completed_at=ended
+    )
+    decide(reviewer, hidden, outcome="failure")
+    if is_erased:
+        request_erasure(app=app, user_id="gone", actor=ACTOR)
+    else:
+        App.objects.filter(pk=app.pk).update(retention_days=1)
+
+    page = Page(reviewer.get(f"/apps/{app.name}/queue/"))
+
+    [decisions] = page.texts("section", class_="decisions")
+    assert decisions.startswith("You decided Failure an episode that is gone")
+    assert "Zorblatt" not in page.source
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
