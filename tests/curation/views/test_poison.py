@@ -15,6 +15,7 @@ from curation.models import Containment, Flag
 from curation.poison.flagging import lift_closure, lift_flag
 from curation.promotion import withdraw_precedent
 from episodes.enums import Role
+from episodes.erasure.request import request_erasure
 from episodes.models import App, AuditEntry, Episode
 from memoryadmin.lib import clock, ids
 from tests.curation.cast import make_member, member_client, sign_in
@@ -315,6 +316,25 @@ def test_flags_are_listed_by_state(app: App, curator: Client) -> None:
     assert shown("") == [f"flag-{lifted.id}", f"flag-{standing.id}"]
     assert shown("?state=standing") == [f"flag-{standing.id}"]
     assert shown("?state=lifted") == [f"flag-{lifted.id}"]
+
+
+def test_the_list_counts_what_its_closures_keep_out_now(app: App, curator: Client) -> None:
+    root = make_episode(app)
+    spread(app, [root], session_id="one")
+    spread(app, [root], session_id="two", user_id="gone")
+    make_containment(app, make_flag(app, root))
+    lifted = make_containment(app)
+    lift_closure(containment=lifted, reason="No.", actor=ACTOR)
+
+    assert blocked_counts(curator, app) == ["0", "2"]
+
+    request_erasure(app=app, user_id="gone", actor=ACTOR)
+
+    assert blocked_counts(curator, app) == ["0", "1"]
+
+
+def blocked_counts(client: Client, app: App) -> list[str]:
+    return Page(client.get(url(app))).texts("td", data_label="reach blocked")
 
 
 def test_the_episode_shows_its_flags(app: App, curator: Client) -> None:
