@@ -15,7 +15,7 @@ from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.erasures.forms import EraseForm, SubjectForm
 from curation.erasures.words import counted
 from curation.lists.episode_filters import page_link
-from curation.page import render_page
+from curation.page import render_page, wants_fragment
 from curation.privileged import record_erasure_read, record_list_read, record_subject_counted
 from curation.reading.erasures import (
     ErasurePage,
@@ -80,7 +80,9 @@ def ask(request: ConsoleRequest) -> HttpResponse:
 @right_required(Right.SEE_ERASURES)
 def show(request: ConsoleRequest, erasure_id: UUID) -> HttpResponse:
     page = _found(request, erasure_id)
-    if not request.htmx:  # its own progress is asked for again and again
+    # Its own progress is asked for again and again. How it ended is read once, and recorded.
+    is_a_poll = page.is_under_way and wants_fragment(request) and request.htmx.trigger == "state"
+    if not is_a_poll:
         record_erasure_read(erasure=page.erasure, actor=actor_of(request), part="page")
     context = {
         "page": page,
