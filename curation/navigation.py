@@ -36,7 +36,7 @@ PLACES = (
     Place("recall", "Recalls", "recalls", "curation:recall-list", Right.SEE_RECALLS, "r"),
     Place("incident", "Incidents", "incidents", "curation:incident-list", Right.SEE_INCIDENTS, "i"),
     Place("hold", "Holds", "lock", "curation:hold-list", Right.SEE_INCIDENTS, "h"),
-    Place("promotion", "Promotion", "promotion", "curation:promotion", Right.READ, "p"),
+    Place("promotion", "Promotion", "promotion", "curation:promotion", Right.READ, "m"),
     Place("erasure", "Erasures", "erasures", "curation:erasure-list", Right.SEE_ERASURES, "x"),
     Place("audit", "Audit", "audit", "curation:audit-list", Right.SEE_AUDIT, "a"),
     Place("settings", "Settings", "settings", "curation:settings", Right.SEE_SETTINGS, "s"),
