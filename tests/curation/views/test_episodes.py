@@ -159,6 +159,15 @@ def test_the_same_procedure_is_found(app: App, viewer: Client) -> None:
     assert listed(viewer, app, f"?procedure={episode.procedure_key}") == ["b", "a"]
 
 
+@pytest.mark.parametrize(("sort", "by"), [("received", "received"), ("completed", "completed")])
+def test_the_table_says_how_it_is_ordered(app: App, viewer: Client, sort: str, by: str) -> None:
+    make_episode(app)
+
+    page = Page(viewer.get(f"/apps/{app.name}/episodes/?sort={sort}"))
+
+    assert page.texts("caption") == [f"Episodes, the last {by} first"]
+
+
 def test_what_has_expired_is_gone(app: App, viewer: Client) -> None:
     make_episode(app, session_id="old", completed_at=clock.now() - timedelta(days=200))
     make_episode(app, session_id="new")
