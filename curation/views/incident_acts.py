@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.incidents.forms import LinkForm, NoteForm, PersonForm, StateForm
+from curation.incidents.legal_holds import TooMuchCoveredError
 from curation.incidents.sources import SeveralSubjectsError, UnknownTargetError
 from curation.incidents.words import STATES
 from curation.incidents.working import (
@@ -47,6 +48,7 @@ _REFUSALS: dict[type[Exception], tuple[int, str]] = {
     AlreadyThereError: (409, "That is there already."),
     UnknownTargetError: (422, "This app knows nothing of that kind by this id."),
     SeveralSubjectsError: (422, "Sessions of several subjects have this name. Say whose."),
+    TooMuchCoveredError: (422, "Too much belongs to it for one hold."),
 }
 
 
