@@ -150,7 +150,7 @@ def change_profile(*, app: App, constants: Constants, seen: int, actor: Actor) -
         app=locked,
         name=current.name,
         version=current.version + 1,
-        created_by=actor.name[:200],
+        created_by=actor.name,
         **wanted,
     )
     locked.profile = profile

@@ -10,6 +10,9 @@ from uuid import UUID
 from episodes.enums import AUTHORITIES, Outcome, OutcomeSource
 
 REVIEW_SOURCES = (OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER)
+# The same in SQL: what may stand after IN.
+AUTHORITIES_SQL = "('" + "', '".join(AUTHORITIES) + "')"
+REVIEW_SOURCES_SQL = "('" + "', '".join(REVIEW_SOURCES) + "')"
 
 
 class Statement(Protocol):

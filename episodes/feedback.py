@@ -48,7 +48,7 @@ def record_feedback(
         source=storable.value(source),
         at=min(at or now, now),
         received_at=now,
-        written_by=actor.name[:200],
+        written_by=actor.name,
         key_prefix=actor.key_prefix,
         route=actor.route,
         address_hash=actor.address_hash,

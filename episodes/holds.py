@@ -136,7 +136,7 @@ def lift_hold(*, hold: Hold, reason: str, actor: Actor) -> None:
     rows = Hold.objects.standing(now).filter(app_id=hold.app_id, hold_id=hold.hold_id)
     lifted = rows.update(
         ended_at=Greatest(now, F("placed_at")),
-        ended_by=actor.name[:200],
+        ended_by=actor.name,
         # what was written of it stands in one row alone
         end_reason=Case(When(id=F("hold_id"), then=Value(said)), default=Value("")),
     )
@@ -266,6 +266,6 @@ def _row(
         recall_id=target.recall_id,
         incident_id=target.incident_id,
         placed_at=now,
-        placed_by=actor.name[:200],
+        placed_by=actor.name,
         until=until,
     )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from memoryadmin.lib.prepared import fetch_named
 
 DEPTH = 5
 MOST_EDGES = 500
@@ -63,20 +62,15 @@ def read_lineage(*, app_id: int, episode_id: UUID, max_depth: int = DEPTH) -> Li
     A session continued later may have been given what was built on itself: each pair counts once
     a depth, and the depth is bounded. What an experiment withheld was not given.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _STATEMENT,
-            {
-                "app": app_id,
-                "episode": episode_id,
-                "max_depth": max_depth,
-                "most": MOST_EDGES + 1,
-            },
-        )
-        columns = [column.name for column in cursor.description or ()]
-        rows: list[dict[str, Any]] = [
-            dict(zip(columns, row, strict=True)) for row in cursor.fetchall()
-        ]
+    rows = fetch_named(
+        _STATEMENT,
+        {
+            "app": app_id,
+            "episode": episode_id,
+            "max_depth": max_depth,
+            "most": MOST_EDGES + 1,
+        },
+    )
     return Lineage([Given(**row) for row in rows[:MOST_EDGES]], len(rows) > MOST_EDGES)
 
 

@@ -150,6 +150,6 @@ def _revision(
         toolset_version=publication.toolset_version,
         toolset_kind=publication.toolset_kind,
         format=Origin.PROMOTION,
-        written_by=actor.name[:200],
+        written_by=actor.name,
         route=actor.route,
     )

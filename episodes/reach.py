@@ -15,10 +15,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from episodes.models import App
 from episodes.retention.expiry import Cutoffs, unexpired
+from memoryadmin.lib.prepared import fetch_named
 
 MAX_DEPTH = 5
 
@@ -125,10 +124,7 @@ def read_reach(
         "until": until or "infinity",
         **cutoffs.parameters(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT, values)
-        columns = [column.name for column in cursor.description or ()]
-        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    rows = fetch_named(_STATEMENT, values)
     [counts] = [row for row in rows if row["kind"] == "counts"]
     return Reach(
         nodes=[_node(row) for row in rows if row["kind"] == "episode"],

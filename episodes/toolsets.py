@@ -50,7 +50,7 @@ def declare_toolset(
             "hash_kind": kind_of(version) if version else hashed.hash_kind,
             "tools": [tool.name for tool in tools],
             "declared_at": now,
-            "declared_by": actor.name[:200],
+            "declared_by": actor.name,
             "key_prefix": actor.key_prefix,
             "route": actor.route,
             "address_hash": actor.address_hash,

@@ -34,7 +34,7 @@ def close_alarm(*, alarm: Alarm, ending: AlarmEnd, said: str, actor: Actor) -> A
     closed = Alarm.objects.filter(app_id=alarm.app_id, id=alarm.id, closed_at__isnull=True).update(
         # hosts' clocks differ, and no interval ends before it began
         closed_at=Greatest(clock.now(), F("raised_at")),
-        closed_by=actor.name[:200],
+        closed_by=actor.name,
         ending=ending,
         reason=said,
     )

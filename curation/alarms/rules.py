@@ -4,16 +4,15 @@ after which runs end worse. Reads only; curation/alarms/looking.py raises what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from curation.alarms.fisher import chance_of_at_least
 from curation.models import AlarmKind
+from episodes.effective import AUTHORITIES_SQL
 from episodes.models import App
 from episodes.retention.expiry import recallable
 from episodes.tokens import fts_terms
@@ -21,6 +20,7 @@ from episodes.trust.contest import Question, kinds_of
 from episodes.trust.replay import embedded
 from episodes.trust.rules import AlarmRules
 from memoryadmin.lib import clock
+from memoryadmin.lib.prepared import fetch_named
 
 MOST_QUESTIONS = 400
 MOST_CANDIDATES = 50
@@ -42,7 +42,7 @@ def find_retrieval_share(*, app: App, rules: AlarmRules) -> list[Conspicuous]:
 
     Recalls before an alarm was dismissed count no more. Raises EmbeddingError.
     """
-    rows = _fetch(
+    rows = fetch_named(
         _FIRST,
         {
             "app": app.pk,
@@ -59,7 +59,7 @@ def find_retrieval_share(*, app: App, rules: AlarmRules) -> list[Conspicuous]:
 
 
 def _measured(app: App, rules: AlarmRules, row: Mapping[str, Any]) -> Conspicuous | None:
-    asked = _fetch(
+    asked = fetch_named(
         _ASKED,
         {
             "app": app.pk,
@@ -106,7 +106,7 @@ def find_harm(*, app: App, rules: AlarmRules) -> list[Conspicuous]:
     it. Only ends count that somebody with authority, or else the user, has told. The probability
     is multiplied by the number of episodes looked at: one of many is bad by chance.
     """
-    rows = _fetch(
+    rows = fetch_named(
         _ENDED,
         {
             "app": app.pk,
@@ -137,13 +137,6 @@ def find_harm(*, app: App, rules: AlarmRules) -> list[Conspicuous]:
                 )
             )
     return found
-
-
-def _fetch(sql: str, values: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        columns = [column.name for column in cursor.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
 
 # A coarse look over all of the window, whose candidates are then measured one by one. A subject's
@@ -190,7 +183,7 @@ _ASKED = """
     GROUP BY r.query ORDER BY max(r.recalled_at) DESC LIMIT %(most)s
 """
 
-_ENDED = """
+_ENDED = f"""
 WITH dismissed AS MATERIALIZED (
     SELECT episode_id, max(closed_at) AS at FROM curation_alarm
     WHERE app_id = %(app)s AND kind = %(kind)s AND closed_at IS NOT NULL GROUP BY episode_id
@@ -204,14 +197,14 @@ WITH dismissed AS MATERIALIZED (
         AND r.arm IS DISTINCT FROM 'control'
 ), ended AS MATERIALIZED (
     SELECT s.user_id, s.session_id, e.issue_type, bool_or(CASE
-        WHEN e.outcome_source IN ('resolution', 'reviewer', 'tool')
+        WHEN e.outcome_source IN {AUTHORITIES_SQL}
             THEN e.outcome IN ('failure', 'escalated', 'abandoned')
         ELSE heard.rating = 'negative' END) AS bad
     FROM searched s
     JOIN episodes_episode e ON e.app_id = %(app)s AND e.user_id = s.user_id
         AND e.session_id = s.session_id AND e.state = 'completed'
     LEFT JOIN heard ON heard.user_id = s.user_id AND heard.session_id = s.session_id
-    WHERE e.outcome_source IN ('resolution', 'reviewer', 'tool') AND e.outcome <> 'unknown'
+    WHERE e.outcome_source IN {AUTHORITIES_SQL} AND e.outcome <> 'unknown'
         OR heard.rating IS NOT NULL
     GROUP BY 1, 2, 3
 ), given AS MATERIALIZED (

@@ -87,7 +87,7 @@ def open_incident(
         severity=Severity(severity),
         source_kind=source.kind,
         source_id=source.id,
-        opened_by=actor.name[:200],
+        opened_by=actor.name,
     )
     _note_event(incident, EventKind.OPENED, actor=actor, about=about)
     _record(incident, "incident.opened", actor=actor, about=about, after=_state_of(incident))
@@ -127,7 +127,7 @@ def change_state(
     locked.state = wanted
     locked.version += 1
     locked.closed_at = clock.now() if is_closed else None
-    locked.closed_by = actor.name[:200] if is_closed else ""
+    locked.closed_by = actor.name if is_closed else ""
     locked.closed_reason = said if is_closed else ""
     locked.save(update_fields=["state", "version", "closed_at", "closed_by", "closed_reason"])
     moved = {"from": before, "to": wanted}
@@ -163,7 +163,7 @@ def assign_person(*, incident: Incident, name: str, actor: Actor) -> IncidentPer
                 app_id=incident.app_id,
                 incident_id=incident.pk,
                 name=name,
-                added_by=actor.name[:200],
+                added_by=actor.name,
             )
     except IntegrityError as error:
         raise AlreadyThereError(name) from error
@@ -207,7 +207,7 @@ def link_target(
                 user_id=target.user_id,
                 kind=target.kind,
                 target_id=target.id,
-                added_by=actor.name[:200],
+                added_by=actor.name,
             )
     except IntegrityError as error:
         raise AlreadyThereError(kind) from error
@@ -236,7 +236,7 @@ def note_export(*, incident: Incident, form: str, sha256: str, actor: Actor) -> 
 def _end(model: type[IncidentPerson] | type[IncidentLink], pk: UUID, app_id: int, by: Actor) -> int:
     """Close an interval row, once; of two people one does."""
     return model.objects.filter(pk=pk, app_id=app_id, removed_at__isnull=True).update(
-        removed_at=Greatest(clock.now(), F("added_at")), removed_by=by.name[:200]
+        removed_at=Greatest(clock.now(), F("added_at")), removed_by=by.name
     )
 
 
@@ -263,7 +263,7 @@ def _note_event(
         kind=kind,
         text=text,
         detail=detail or {},
-        by=actor.name[:200],
+        by=actor.name,
         role=actor.role,
     )
 

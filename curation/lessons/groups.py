@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from episodes.effective import REVIEW_SOURCES_SQL
 from episodes.models import App
 from episodes.retention.expiry import ELIGIBLE
 
@@ -85,7 +86,7 @@ def _values(app: App) -> dict[str, Any]:
 _REVIEWED = f"""
     h.app_id = %(app)s AND h.scope = 'user' AND {ELIGIBLE}
     AND h.review_state = 'reviewed' AND h.outcome = 'success' AND NOT h.contradicted
-    AND h.outcome_source IN ('resolution', 'reviewer')
+    AND h.outcome_source IN {REVIEW_SOURCES_SQL}
 """
 
 _ALIKE = f"""

@@ -192,7 +192,7 @@ def _lock(consolidation: Consolidation) -> Consolidation:
 def _decide(held: Consolidation, status: ConsolidationStatus, *, actor: Actor, reason: str) -> None:
     before = {"status": held.status}
     held.status, held.reason = status, reason
-    held.decided_by, held.decided_role = actor.name[:200], actor.role
+    held.decided_by, held.decided_role = actor.name, actor.role
     held.decided_at = clock.now()
     held.save(
         update_fields=[

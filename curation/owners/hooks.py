@@ -53,7 +53,7 @@ def set_hook(*, app: App, url: str, seen: str, actor: Actor) -> None:
     if url:
         IncidentHook.objects.update_or_create(
             app=app,
-            defaults={"url": url, "changed_at": clock.now(), "changed_by": actor.name[:200]},
+            defaults={"url": url, "changed_at": clock.now(), "changed_by": actor.name},
         )
     else:
         IncidentHook.objects.filter(app=app).delete()
@@ -84,7 +84,7 @@ def ask_to_tell(*, incident: Incident, actor: Actor) -> IncidentNotice:
     if of_it.filter(next_attempt_at__isnull=False).exists():
         raise AlreadyAskedError
     notice = IncidentNotice.objects.create(
-        app_id=incident.app_id, incident_id=incident.pk, requested_by=actor.name[:200]
+        app_id=incident.app_id, incident_id=incident.pk, requested_by=actor.name
     )
     audit.record(
         actor=actor,

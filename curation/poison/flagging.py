@@ -143,7 +143,7 @@ def flag_episode(
         "note": said,
         "found_in": found.place,
         "found_id": found.id,
-        "flagged_by": actor.name[:200],
+        "flagged_by": actor.name,
     }
     repeated = Flag.objects.filter(
         app=head.app, episode_id=head.id, revision=head.revision, lifted_at__isnull=True, **told
@@ -269,7 +269,7 @@ def block_closure(
         n_blocked=len(blocked),
         seen=seen,
         reason=said,
-        blocked_by=actor.name[:200],
+        blocked_by=actor.name,
     )
     _record(containment, "closure.blocked", said, actor, flag=str(flag.id), blocked=len(blocked))
     return containment
@@ -309,7 +309,7 @@ def _lift(change: Liftable, verb: str, reason: str, actor: Actor) -> Liftable:
     )
     # hosts' clocks differ, and nothing is lifted before it began
     lifted_at = Greatest(clock.now(), F(began))
-    if not standing.update(lifted_at=lifted_at, lifted_by=actor.name[:200], lift_reason=said):
+    if not standing.update(lifted_at=lifted_at, lifted_by=actor.name, lift_reason=said):
         raise AlreadyLiftedError(str(change.id))
     lifted = lifecycle.lift_change(app=change.app, change_id=change.id, reason=said, actor=actor)
     change.refresh_from_db()

@@ -60,7 +60,7 @@ def approve_precedent(
     if precedent.user_id is not None:
         refuse_erased(app_id=precedent.app_id, user_id=precedent.user_id)
     held = lock_precedent(app_id=precedent.app_id, precedent_id=precedent.id)
-    name = actor.name[:200]
+    name = actor.name
     if (held.status, held.approver, held.version) == (PrecedentStatus.APPROVED, name, seen + 1):
         return held
     demand_open(held, seen=seen)

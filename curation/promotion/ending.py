@@ -41,7 +41,7 @@ def end_precedent(
     if held.org_episode_id is not None:
         _withdraw(held, held.org_episode_id, actor=actor, reason=code or status)
     held.status = status
-    held.ended_by, held.ended_at, held.end_reason = actor.name[:200], clock.now(), reason
+    held.ended_by, held.ended_at, held.end_reason = actor.name, clock.now(), reason
     held.version += 1
     held.save(update_fields=["status", "ended_by", "ended_at", "end_reason", "version"])
     if before == PrecedentStatus.APPROVED:

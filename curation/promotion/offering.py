@@ -53,9 +53,9 @@ def offer_precedent(*, precedent: Precedent, to: App, actor: Actor, seen: int) -
         status=PrecedentStatus.OFFERED,
         offered_from=origin.id,
         offered_from_app=origin.app,
-        proposer=actor.name[:200],
+        proposer=actor.name,
         proposer_role=actor.role,
-        editors=sorted(origin.authors - {actor.name[:200]}),
+        editors=sorted(origin.authors - {actor.name}),
         **{name: getattr(origin, name) for name in _COPIED},
     )
     try:

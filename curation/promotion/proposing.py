@@ -89,7 +89,7 @@ def propose_precedent(
         completed_on=week_of(head),
         n_subjects=len({*subjects, episode.user_id}),
         threshold=k,
-        proposer=actor.name[:200],
+        proposer=actor.name,
         proposer_role=actor.role,
     )
     _fill(precedent, draft)
@@ -164,8 +164,8 @@ def edit_draft(
     _fill(held, edited, with_redactions=False)
     held.dropped = list(dict.fromkeys([*held.dropped, *dropped]))
     held.edited = list(dict.fromkeys([*held.edited, *changed]))
-    if actor.name[:200] not in held.authors:
-        held.editors = [*held.editors, actor.name[:200]]
+    if actor.name not in held.authors:
+        held.editors = [*held.editors, actor.name]
     held.version += 1
     held.save(
         update_fields=[*TEXTS, "steps", "lesson_source", "dropped", "edited", "editors", "version"]

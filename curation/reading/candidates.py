@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from curation.promotion.support import LATEST
+from episodes.effective import REVIEW_SOURCES_SQL
 from episodes.enums import Outcome
 from episodes.models import Member
 from episodes.retention.expiry import ELIGIBLE
+from memoryadmin.lib.prepared import fetch_named
 
 # Evidence is weighed over the newest reviewed episodes, and the best of them are shown.
 WEIGHED = 400
@@ -71,10 +71,7 @@ def list_candidates(
         "weighed": WEIGHED,
         "latest": LATEST,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT, values)
-        columns = [column.name for column in cursor.description or ()]
-        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    rows = fetch_named(_STATEMENT, values)
     return [_candidate(row, n_alike) for row, n_alike in _standing_for_all(rows)][:SHOWN]
 
 
@@ -121,7 +118,7 @@ WITH searched AS MATERIALIZED (
     WHERE h.app_id = %(app)s AND h.scope = 'user'
         AND {ELIGIBLE}
         AND h.review_state = 'reviewed' AND h.outcome = %(outcome)s
-        AND h.outcome_source IN ('resolution', 'reviewer') AND NOT h.contradicted
+        AND h.outcome_source IN {REVIEW_SOURCES_SQL} AND NOT h.contradicted
         AND (%(procedure)s = '' OR h.procedure_key = %(procedure)s)
         AND NOT EXISTS (SELECT FROM curation_precedent p WHERE p.app_id = h.app_id
             AND p.source_episode_id = h.id

@@ -151,7 +151,7 @@ def undo_decision(*, entry: OutcomeEntry, actor: Actor, reason: str = "") -> Out
     """
     if entry.user_id is not None:
         refuse_erased(app_id=entry.app_id, user_id=entry.user_id)
-    if entry.source not in REVIEW_SOURCES or entry.stated_by != actor.name[:200]:
+    if entry.source not in REVIEW_SOURCES or entry.stated_by != actor.name:
         raise NotOwnDecisionError(str(entry.id))
     # what others do with the same rows is the unique constraint's business, one retraction each
     last = decisions_of(app_id=entry.app_id, name=actor.name)[:UNDO_DEPTH]
@@ -220,5 +220,5 @@ def _repeats(
         outcome,
         source,
         reason,
-        actor.name[:200],
+        actor.name,
     )

@@ -18,12 +18,12 @@ from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
 
-from django.db import connection
-
 from curation.lists.paging import PAGE
+from episodes.effective import AUTHORITIES_SQL, REVIEW_SOURCES_SQL
 from episodes.models import Member
 from episodes.retention.expiry import UNEXPIRED
 from memoryadmin.lib import clock, cursors
+from memoryadmin.lib.prepared import fetch_named
 
 RECENT_DAYS = 30
 FRESH_DAYS = 30.0
@@ -147,10 +147,7 @@ def _run(
         "only": only,
         "size": size,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT, values)
-        columns = [column.name for column in cursor.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    return fetch_named(_STATEMENT, values)
 
 
 def _item(row: Mapping[str, Any]) -> Item:
@@ -207,7 +204,7 @@ WITH recalled AS MATERIALIZED (
         (heard.rating = 'negative' AND h.outcome = 'success'
             OR heard.rating = 'positive' AND h.outcome IN ('failure', 'abandoned'))
         AND NOT EXISTS (SELECT FROM episodes_outcomeentry e WHERE e.app_id = h.app_id
-            AND e.episode_id = h.id AND e.source IN ('resolution', 'reviewer')
+            AND e.episode_id = h.id AND e.source IN {REVIEW_SOURCES_SQL}
             AND e.at >= heard.received_at) AS disputed
     FROM heard JOIN episodes_episode h ON h.app_id = %(app)s AND h.user_id = heard.user_id
         AND h.session_id = heard.session_id
@@ -217,13 +214,13 @@ WITH recalled AS MATERIALIZED (
     UNION SELECT episode_id FROM alarmed
 ), seen AS MATERIALIZED (
     SELECT h.id, h.completed_at, h.contradicted, h.review_state = 'changed_after_review' AS changed,
-        h.outcome = 'unknown' AND coalesce(h.outcome_source NOT IN ('resolution', 'reviewer'), true)
+        h.outcome = 'unknown' AND coalesce(h.outcome_source NOT IN {REVIEW_SOURCES_SQL}, true)
             AS unknown,
-        coalesce(h.outcome_source NOT IN ('resolution', 'reviewer', 'tool'), true) AS unverified
+        coalesce(h.outcome_source NOT IN {AUTHORITIES_SQL}, true) AS unverified
     FROM episodes_episode h
     WHERE h.app_id = %(app)s AND h.state = 'completed' AND {UNEXPIRED}
         AND (%(only)s::uuid IS NULL OR h.id = %(only)s::uuid)
-        AND (h.outcome_source IS NULL OR h.outcome_source NOT IN ('resolution', 'reviewer', 'tool')
+        AND (h.outcome_source IS NULL OR h.outcome_source NOT IN {AUTHORITIES_SQL}
             OR h.outcome = 'unknown' AND h.outcome_source = 'tool' OR h.contradicted
             OR h.review_state = 'changed_after_review' OR h.id IN (SELECT id FROM special)
             OR %(only)s::uuid IS NOT NULL)

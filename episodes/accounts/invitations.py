@@ -42,7 +42,7 @@ def invite_person(
         email=email,
         role=Role(role),
         token_hash=_hashed(token),
-        made_by=actor.name[:200],
+        made_by=actor.name,
         made_at=now,
         expires_at=now + LASTS,
     )

@@ -18,13 +18,15 @@ from episodes.models import App, AuditEntry, AuditPayload
 JSONObject = Mapping[str, object]
 
 BATCH = 1_000  # rows a statement
+NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Whoever acts, as text that outlives accounts and keys; `role` as it was at that time.
 
-    `request_id` is ours; `sent_request_id` is a caller's text and goes where it can be erased.
+    The name is cut to what a row keeps of it, here alone. `request_id` is ours; `sent_request_id` is a
+    caller's text and goes where it can be erased.
     """
 
     name: str
@@ -35,6 +37,9 @@ class Actor:
     sent_request_id: str = ""
     route: str = ""
     address_hash: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name[:NAME_LENGTH])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def record_each(
         canonical, salt = _canonical(actor, reason, change), secrets.token_bytes(16)
         entry = AuditEntry(
             app=app,
-            actor=actor.name[:200],
+            actor=actor.name,
             actor_kind=actor.kind,
             role=actor.role,
             key_prefix=actor.key_prefix,

@@ -72,7 +72,7 @@ def request_erasure(
         user_id=user_id,
         status=ErasureStatus.ON_HOLD if held else ErasureStatus.SCHEDULED,
         reason=Storable(user_id).text(reason, limit=REASON_LENGTH),
-        requested_by=actor.name[:200],
+        requested_by=actor.name,
         requested_role=actor.role,
     )
     audit.record(
@@ -120,7 +120,7 @@ def readmit_subject(*, app: App, user_id: str, actor: Actor, reason: str) -> Tom
     if standing is None:
         raise NotErasedError
     of_subject.filter(status=ErasureStatus.FAILED).update(user_id=None)
-    standing.readmitted_at, standing.readmitted_by = clock.now(), actor.name[:200]
+    standing.readmitted_at, standing.readmitted_by = clock.now(), actor.name
     standing.save(update_fields=["readmitted_at", "readmitted_by"])
     audit.record(
         actor=actor,

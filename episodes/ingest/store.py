@@ -307,7 +307,7 @@ class _Offer:
             dropped_arguments=list(evidence.dropped_arguments),
             stripped=dict(evidence.stripped),
             format=write.format,
-            written_by=self.actor.name[:200],
+            written_by=self.actor.name,
             key_prefix=self.actor.key_prefix,
             route=self.actor.route,
             address_hash=self.actor.address_hash,

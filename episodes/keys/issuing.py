@@ -63,7 +63,7 @@ def issue_key(
         scopes=wanted,
         demands_subject_token=demands_subject_token,
         limit_per_minute=limit_per_minute,
-        created_by=actor.name[:200],
+        created_by=actor.name,
         expires_at=expires_at,
         predecessor=predecessor,
     )

@@ -45,7 +45,7 @@ def block_episode(
         change_id=change_id or ids.new_id(),
         reason=reason,
         figures=dict(figures or {}),
-        opened_by=actor.name[:200],
+        opened_by=actor.name,
     )
     follow(head, actor=actor, verb="episode.blocked", reason=reason, detail=described(block))
     return block
@@ -61,7 +61,7 @@ def lift_block(*, block: Block, actor: Actor, reason: str = "") -> bool:
         .update(
             # hosts' clocks differ, and no interval ends before it began
             closed_at=Greatest(clock.now(), F("opened_at")),
-            closed_by=actor.name[:200],
+            closed_by=actor.name,
         )
     )
     if not closed:

@@ -49,7 +49,7 @@ def block_episodes(
             kind=BlockKind(kind),
             change_id=change_id,
             reason=reason,
-            opened_by=actor.name[:200],
+            opened_by=actor.name,
         )
         for head in heads
         if head.id not in already
@@ -77,7 +77,7 @@ def lift_change(*, app: App, change_id: UUID, actor: Actor, reason: str = "") ->
     standing.filter(id__in=[block.id for block in blocks.values()]).update(
         # hosts' clocks differ, and no interval ends before it began
         closed_at=Greatest(clock.now(), F("opened_at")),
-        closed_by=actor.name[:200],
+        closed_by=actor.name,
     )
     whole = [head for head in heads if head.id in blocks and blocks[head.id].revision is None]
     blocked = _still_blocked(app, [head.id for head in whole])

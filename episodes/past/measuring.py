@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from pgvector import Vector
 
 from episodes.embedding.base import Embedder, EmbeddingError
@@ -25,6 +24,7 @@ from episodes.ranking import Profile
 from episodes.search.filters import REVISION_FILTERS, narrowing
 from episodes.search.rule import ASKED, TEXT, similarity_to
 from episodes.tokens import fts_terms
+from memoryadmin.lib.prepared import fetch_named
 
 # So many superseded goals are embedded again for one look; more would keep a reader waiting, and
 # cost a provider's price.
@@ -104,28 +104,21 @@ def _read(
     vector: np.ndarray[Any, Any] | None,
 ) -> list[dict[str, Any]]:
     filters = narrowing(frozenset(recall.filters), REVISION_FILTERS)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _statement(filters),
-            {
-                **{
-                    name: recall.filters[name]
-                    for name in REVISION_FILTERS
-                    if name in recall.filters
-                },
-                "app": recall.app_id,
-                "ids": [one.episode_id for one in stood],
-                "revisions": [one.revision for one in stood],
-                "words": list(fts_terms(recall.query)),
-                "tokens": list(recall.query_tokens),
-                "identifier_weight": profile.identifier_weight,
-                "text_weight": profile.text_weight,
-                "generation": recall.generation_id,
-                "vector": None if vector is None else Vector(vector).to_text(),
-            },
-        )
-        names = [column.name for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return fetch_named(
+        _statement(filters),
+        {
+            **{name: recall.filters[name] for name in REVISION_FILTERS if name in recall.filters},
+            "app": recall.app_id,
+            "ids": [one.episode_id for one in stood],
+            "revisions": [one.revision for one in stood],
+            "words": list(fts_terms(recall.query)),
+            "tokens": list(recall.query_tokens),
+            "identifier_weight": profile.identifier_weight,
+            "text_weight": profile.text_weight,
+            "generation": recall.generation_id,
+            "vector": None if vector is None else Vector(vector).to_text(),
+        },
+    )
 
 
 def _statement(filters: str) -> str:

@@ -6,7 +6,7 @@ read already; by the count and by the toolset's end it does when the sweep comes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from episodes.models import App
 from episodes.models.toolset import ENDS_AT
 from episodes.retention.expiry import Kind, Retention
 from episodes.retention.policies import Policy, Wanted, read_retention
+from memoryadmin.lib.prepared import fetch_named
 
 AGE, TOOLSET, COUNT = "age", "toolset", "count"
 Row = dict[str, Any]
@@ -116,7 +117,7 @@ def due_after(
     }
     free = "" if held else f" AND NOT {EPISODE_IS_HELD}"
     found = f"{_due(rules)}{free} ORDER BY completed_at, id LIMIT %(limit)s"
-    return [Due(**row) for row in _rows(found, values)]
+    return [Due(**row) for row in fetch_named(found, values)]
 
 
 def count_due(rules: Rules) -> list[Row]:
@@ -124,15 +125,7 @@ def count_due(rules: Rules) -> list[Row]:
     found = f"""SELECT policy, why, is_held, count(*) AS n FROM ({_due(rules)}) due
         GROUP BY policy, why, is_held ORDER BY policy, why, is_held"""
     values = rules.values | {"after_at": None, "after_id": None, "only": []}
-    return list(_rows(found, values))
-
-
-def _rows(sql: str, values: Row) -> Iterator[Row]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        columns = [column.name for column in cursor.description or ()]
-        for row in cursor.fetchall():
-            yield dict(zip(columns, row, strict=True))
+    return fetch_named(found, values)
 
 
 # A toolset's end, for an agent's episode: when the last standing of its version ended, with that

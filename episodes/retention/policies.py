@@ -142,7 +142,7 @@ def _check(policies: Sequence[Policy]) -> None:
 
 def _write(app: App, policies: Sequence[Policy], *, actor: Actor) -> None:
     """End what is not wanted as it stands, and begin what does not stand."""
-    now, by = clock.now(), actor.name[:200]
+    now, by = clock.now(), actor.name
     standing = {row.position: row for row in standing_policies(app)}
     wanted = dict(enumerate(policies, start=1))
     stale = [

@@ -5,6 +5,7 @@ episodes/ranking.py says the same as plain arithmetic; a test holds the two toge
 
 from __future__ import annotations
 
+from episodes.effective import AUTHORITIES_SQL
 from episodes.models.toolset import IN_USE
 
 # The float8 constants of a ranking profile, named as its fields.
@@ -60,12 +61,12 @@ def similarity_to(vector: str) -> str:
 
 
 # A claim ranks at the lower of its own weight and the weight of unknown.
-OUTCOME_WEIGHT = """
+OUTCOME_WEIGHT = f"""
     least(
         CASE h.outcome WHEN 'success' THEN %(success)s::float8 WHEN 'partial' THEN %(partial)s::float8
             WHEN 'failure' THEN %(failure)s::float8 WHEN 'escalated' THEN %(escalated)s::float8
             WHEN 'abandoned' THEN %(abandoned)s::float8 ELSE %(unknown)s::float8 END,
-        CASE WHEN h.outcome_source IN ('resolution', 'reviewer', 'tool') THEN 'infinity'::float8
+        CASE WHEN h.outcome_source IN {AUTHORITIES_SQL} THEN 'infinity'::float8
             ELSE %(unknown)s::float8 END)
 """
 

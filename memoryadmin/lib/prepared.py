@@ -1,4 +1,4 @@
-"""Hot statements past the ORM: prepared by psycopg, on Django's own connection and transaction."""
+"""Statements by hand, on Django's own connection and transaction; hot ones prepared by psycopg."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import psycopg
 from django.db import connection
 
 Row = tuple[Any, ...]
+
+
+def fetch_named(sql: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Run one statement and return its rows by the names of their columns."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def fetch_all(sql: str, params: Mapping[str, object]) -> list[Row]:

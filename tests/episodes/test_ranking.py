@@ -7,6 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from episodes import ranking
+from episodes.enums import AUTHORITIES
 from episodes.ranking import Candidate, Profile, choose, exclusion, outcome_weight, score
 
 ARTICLE = Profile(minimum=0.3, failure_threshold=0.85)
@@ -150,3 +152,8 @@ def test_equal_scores_fall_back_to_similarity_time_and_id() -> None:
     twin = candidate(4, similarity=0.5)
 
     assert chosen(text_only, near, newer, twin) == [3, 4, 2, 1]
+
+
+def test_the_rule_knows_the_same_authorities() -> None:
+    """It is plain arithmetic and imports no Django, so it has a list of its own."""
+    assert frozenset(AUTHORITIES) == ranking.AUTHORITATIVE
