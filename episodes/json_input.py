@@ -43,6 +43,15 @@ def holds_big_number(value: object) -> bool:
     return any(map(holds_big_number, _members(value)))
 
 
+def holds_nul(value: object) -> bool:
+    """Whether U+0000, which PostgreSQL cannot store, stands in a text or a member's name."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict) and any("\0" in name for name in value):
+        return True
+    return any(map(holds_nul, _members(value)))
+
+
 def _is_too_deep(decoded: object) -> bool:
     level = [decoded]
     for _ in range(DEEPEST + 1):

@@ -10,6 +10,8 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
+from memoryadmin.lib.iso8601 import read_moment
+
 ID_LENGTH = 256
 LABEL_LENGTH = 64
 
@@ -110,7 +112,7 @@ class MomentField(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> datetime:
         try:
-            moment = datetime.fromisoformat(value)
+            moment = read_moment(value)
             if moment.tzinfo is None:
                 self.fail("naive")
             return moment.astimezone(UTC)

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from episodes.ingest.exceptions import MalformedSessionError
 from episodes.ingest.parsed import refuse_oversize
+from memoryadmin.lib.iso8601 import read_moment
 
 Object = Mapping[str, object]
 
@@ -70,7 +71,7 @@ def moment(body: Object, name: str, pointer: str) -> datetime | None:
         return None
     pointer = f"{pointer}/{name}"
     try:
-        found = datetime.fromisoformat(written)
+        found = read_moment(written)
     except ValueError:
         refuse(pointer, "invalid_time", "an ISO 8601 time with its offset")
     if found.tzinfo is None:

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from episodes.api.fields import AppNameField, IdField, NumberField, OptionalIdField, TextField
 from episodes.enums import Outcome, OutcomeSource
 from episodes.ingest.outcomes import normalise_outcome
-from episodes.json_input import holds_big_number
+from episodes.json_input import holds_big_number, holds_nul
 
 STATED_OUTCOMES = [*Outcome.values, "resolved", "failed"]
 EVIDENCE_BYTES = 8 * 1024
@@ -43,23 +43,13 @@ class EvidenceField(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, str | dict):
             self.fail("invalid")
-        written = orjson.dumps(data)
-        if len(written) > EVIDENCE_BYTES:
+        if len(orjson.dumps(data)) > EVIDENCE_BYTES:
             self.fail("too_large")
-        if rb"\u0000" in written and "\0" in _texts(data):
+        if holds_nul(data):
             self.fail("null_characters_not_allowed")
         if holds_big_number(data):
             self.fail("too_large_number")
         return {"text": data} if isinstance(data, str) else data
-
-
-def _texts(value: Any) -> str:
-    """Return every text in a value, joined."""
-    if isinstance(value, dict):
-        return " ".join([*value, *(_texts(inner) for inner in value.values())])
-    if isinstance(value, list):
-        return " ".join(_texts(inner) for inner in value)
-    return value if isinstance(value, str) else ""
 
 
 class OutcomeBody(serializers.Serializer[Any]):

@@ -15,6 +15,7 @@ from episodes.api.fields import (
 )
 from episodes.enums import HashKind
 from episodes.ingest.names import NAME_LENGTH
+from episodes.json_input import holds_nul
 from episodes.toolset_hash import (
     MOST_TOOLS,
     DuplicateToolError,
@@ -42,6 +43,7 @@ class ToolField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages = {
         "invalid": "Must be an object with a name, or a name.",
         "name": f"The name must be a string of 1 to {NAME_LENGTH} characters.",
+        "null_characters_not_allowed": "Null characters are not allowed.",
         "parameters": "The parameters must be a JSON schema, that is an object.",
     }
 
@@ -55,6 +57,8 @@ class ToolField(serializers.Field[Any, Any, Any, Any]):
             self.fail("name")
         if parameters is not None and not isinstance(parameters, dict):
             self.fail("parameters")
+        if holds_nul(parameters):
+            self.fail("null_characters_not_allowed")
         return Tool(name, parameters)
 
 

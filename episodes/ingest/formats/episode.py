@@ -11,7 +11,7 @@ from datetime import datetime
 
 from episodes.ingest import own_format as own
 from episodes.ingest.carried import read_carried
-from episodes.ingest.error_tokens import ERROR, as_token
+from episodes.ingest.error_tokens import ERROR, NO_RESULT, as_token
 from episodes.ingest.foreign import read_id
 from episodes.ingest.own_format import Object
 from episodes.ingest.parsed import MAX_EVENTS, ParsedSession, ParsedStep, refuse_oversize
@@ -24,11 +24,11 @@ def parse_episode(session: object) -> ParsedSession:
     steps = body.get("steps")
     if not isinstance(steps, list):
         own.refuse("/steps", "required" if steps is None else "invalid_type", "a list of steps")
-    # an event may have been several calls: then the steps are held to the limit of steps
     n_events = own.whole(body, "n_events", "", least=1, most=MAX_EVENTS)
-    if n_events is None:
-        refuse_oversize(len(steps), pointer="/steps")
     parsed = tuple(_step(step, f"/steps/{index}") for index, step in enumerate(steps))
+    # whatever it says of itself; an answer that never came was no event, and an export tells of it
+    sent = sum(step.error != NO_RESULT for step in parsed)
+    refuse_oversize(sent, pointer="/steps")
     times = [step.at for step in parsed if step.at is not None]
     return ParsedSession(
         goal=own.required_text(body, "goal", ""),

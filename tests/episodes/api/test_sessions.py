@@ -232,6 +232,7 @@ def test_tools_are_hashed_by_the_server(client: ApiClient) -> None:
     ("member", "value"),
     [
         ("toolset", {}),
+        ("toolset", {"tools": [{"name": "refund", "parameters": {"title": "\0"}}]}),
         ("toolset", {"version": "v1", "tools": ["refund"]}),
         ("toolset", {"version": ""}),
         ("toolset", {"tools": []}),

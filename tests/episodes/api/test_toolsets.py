@@ -68,6 +68,8 @@ def test_another_apps_toolset_is_404(client: ApiClient) -> None:
         (["a\0b"], "/tools/0"),
         (["x" * 129], "/tools/0"),
         ([{"name": "a", "parameters": "x"}], "/tools/0"),
+        ([{"name": "a", "parameters": {"enum": ["x\0"]}}], "/tools/0"),
+        ([{"name": "a", "parameters": {"properties": {"x\0": {}}}}], "/tools/0"),
         (["a", {"name": "a"}], "/tools"),
         (["a"] * 513, "/tools"),
     ],

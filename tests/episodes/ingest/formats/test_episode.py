@@ -83,6 +83,7 @@ def test_everything_a_session_may_say() -> None:
         (episode(call(at="2026-01-02T03:04:05")), "/steps/0/at", "naive_time"),
         (episode(call(at="2026-01-02")), "/steps/0/at", "naive_time"),
         (episode(call(at="yesterday")), "/steps/0/at", "invalid_time"),
+        (episode(call(at="2026-01-02T03:04:05XZ")), "/steps/0/at", "invalid_time"),
         (episode(call(at="9999-12-31T23:59:59-14:00")), "/steps/0/at", "invalid_time"),
         (episode(call(at=1735689600)), "/steps/0/at", "invalid_type"),
         (episode(lesson=[]), "/lesson", "invalid_type"),
@@ -109,6 +110,17 @@ def test_more_than_ten_thousand_steps() -> None:
     assert parse("episode", episode(*[call()] * 10_000)).n_events == 10_000
     with pytest.raises(SessionTooLargeError):
         parse("episode", episode(*[call()] * 10_001))
+    with pytest.raises(SessionTooLargeError):
+        parse("episode", episode(*[call()] * 10_001, n_events=5))
+
+
+def test_an_answer_that_never_came_is_no_event() -> None:
+    """A session of 10,000 calls that nobody answered is exported with a result for each."""
+    never = result(error="no_result")
+
+    parsed = parse("episode", episode(*[call()] * 10_000, *[never] * 10_000, n_events=10_000))
+
+    assert (parsed.n_events, len(parsed.steps)) == (10_000, 20_000)
 
 
 def test_unknown_and_double_formats() -> None:
