@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from episodes.api.fields import AppNameField, IdField, StrictSerializer
 from episodes.enums import (
     HashKind,
     IndexState,
@@ -17,6 +18,13 @@ from episodes.enums import (
 )
 
 STEP_KINDS = ("call", "result", "observation")
+
+
+class EpisodeQuery(StrictSerializer):
+    """Nothing is needed; another subject than the episode's is 404."""
+
+    app = AppNameField()
+    user_id = IdField(required=False, allow_null=True, default=None)
 
 
 class StepSerializer(serializers.Serializer[Any]):
@@ -125,3 +133,10 @@ class EpisodeSerializer(serializers.Serializer[Any]):
     stripped = serializers.DictField(child=serializers.IntegerField())
     outcomes = EntrySerializer(many=True)
     revisions = RevisionSerializer(many=True)
+
+
+_QUERY = EpisodeQuery()
+
+
+def read_episode_query(query: object) -> dict[str, Any]:
+    return dict(_QUERY.run_validation(query))

@@ -68,7 +68,7 @@ class FiltersBody(StrictSerializer):
     min_review = WordField(choices=[ReviewState.REVIEWED.value], required=False, allow_null=True)
 
 
-class SearchBody(serializers.Serializer[Any]):
+class SearchBody(StrictSerializer):
     app = AppNameField()
     user_id = IdField()
     query = QueryField()

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from episodes.api.fields import AppNameField, IdField
+from episodes.api.fields import AppNameField, IdField, StrictSerializer
 from episodes.enums import Arm, Outcome, OutcomeSource
 from memoryadmin.lib.cursors import BadCursorError, Cursor
 
@@ -21,7 +21,7 @@ class CursorField(serializers.CharField):
             raise serializers.ValidationError("No cursor of ours.", code="invalid") from None
 
 
-class ServedToQuery(serializers.Serializer[Any]):
+class ServedToQuery(StrictSerializer):
     app = AppNameField()
     user_id = IdField(
         required=False,

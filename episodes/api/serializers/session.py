@@ -18,6 +18,7 @@ from episodes.api.fields import (
     NumberField,
     OptionalIdField,
     OptionalTextField,
+    StrictSerializer,
     TextField,
     WholeField,
 )
@@ -62,7 +63,7 @@ class SessionBody(serializers.Serializer[Any]):
     completed_at = MomentField(required=False, allow_null=True, default=None)
 
 
-class SessionStatusQuery(serializers.Serializer[Any]):
+class SessionStatusQuery(StrictSerializer):
     app = AppNameField()
     user_id = IdField()
     session_id = IdField()

@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from episodes.api.fields import AppNameField, IdField
+from episodes.api.fields import AppNameField, IdField, StrictSerializer
 
 
-class StatsQuery(serializers.Serializer[Any]):
+class StatsQuery(StrictSerializer):
     app = AppNameField()
     user_id = IdField(required=False, allow_null=True, default=None)
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from episodes.api.answer import answer
 from episodes.api.problem import not_found
 from episodes.api.schema import describe
-from episodes.api.serializers.episode import EpisodeSerializer
+from episodes.api.serializers.episode import EpisodeQuery, EpisodeSerializer, read_episode_query
 from episodes.api.serializers.served_to import (
     ServedToQuery,
     ServedToSerializer,
@@ -29,16 +29,21 @@ class EpisodeView(ApiView):
 
     @describe(
         "One episode: its trace, what was said about its outcome, its revisions",
+        query=EpisodeQuery,
         answers={200: EpisodeSerializer},
         refusals=(404,),
     )
     def get(self, request: Request, episode_id: UUID) -> HttpResponse:
+        query = read_episode_query(request.GET.dict())
         access = access_of(request)
+        access.demand_app(query.get("app"))
+        if query["user_id"] is not None:
+            access.demand(user_id=query["user_id"])
         trace = read_trace(
             app_id=access.caller.app_id,
             episode_id=episode_id,
             cutoffs=access.caller.retention.at(clock.now()),
-            user_id=access.subject,
+            user_id=query["user_id"] or access.subject,
         )
         if trace is None:
             raise not_found()

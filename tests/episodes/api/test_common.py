@@ -200,6 +200,10 @@ def test_bad_id_is_422(client: ApiClient, path: str, member: str, value: object)
         ("yesterday", "invalid"),
         ("2026-13-01T12:00:00Z", "invalid"),
         ("0001-01-01T00:00:00+14:00", "invalid"),
+        ("2026-01-01T00:00:00\0Z", "invalid"),
+        ("2026-01-01T00:00:00XZ", "invalid"),
+        ("2026-01-01T00:00:00.Z", "invalid"),
+        ("2026-01-01T00:00:00Z\n", "invalid"),
         (1_772_366_400, "invalid"),
         (True, "invalid"),
         ("", "invalid"),
@@ -258,12 +262,16 @@ def test_body_may_repeat_the_keys_app(
         assert refused.status in {404, 422}, name
 
 
-@pytest.mark.parametrize("path", ["sessions/status", "stats"])
-def test_query_may_repeat_the_keys_app(client: ApiClient, app: App, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "query"), [("sessions/status", ABOUT), ("stats", {"user_id": "user-1"})]
+)
+def test_query_may_repeat_the_keys_app(
+    client: ApiClient, app: App, path: str, query: dict[str, str]
+) -> None:
     make_episode(app, user_id="user-1", session_id="session-1")
 
-    assert client.get(path, ABOUT | {"app": app.name}).status == 200
-    assert client.get(path, ABOUT | {"app": "other-agent"}).status == 404
+    assert client.get(path, query | {"app": app.name}).status == 200
+    assert client.get(path, query | {"app": "other-agent"}).status == 404
 
 
 def test_too_large_body_is_413(client: ApiClient) -> None:

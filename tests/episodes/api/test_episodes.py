@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from episodes.enums import BlockKind
 from episodes.lifecycle import block_episode
 from episodes.models import App, EpisodeRevision, OutcomeEntry
@@ -174,3 +176,29 @@ def test_what_is_shared_is_read_without_naming_a_subject(client: ApiClient, app:
     assert (answer.status, answer.body["scope"]) == (200, "org")
     assert (answer.body["user_id"], answer.body["session_id"]) == (None, None)
     assert "wording_hash" not in answer.body
+
+
+def test_a_query_that_names_another_subject_or_app_is_404(client: ApiClient, app: App) -> None:
+    episode = make_episode(app, user_id="user-1")
+    queries = [
+        {},
+        {"user_id": "user-1", "app": app.name},
+        {"user_id": "user-10"},
+        {"app": "another"},
+    ]
+
+    answers = [client.get(f"episodes/{episode.id}", query) for query in queries]
+
+    assert [answer.status for answer in answers] == [200, 200, 404, 404]
+
+
+@pytest.mark.parametrize("path", ["stats", "sessions/status", "episodes/{}", "episodes/{}/recalls"])
+def test_a_parameter_that_narrows_nothing_is_422(client: ApiClient, app: App, path: str) -> None:
+    episode = make_episode(app, session_id="session-1")
+    asked = {"user_id": "user-1"} | ({"session_id": "session-1"} if "status" in path else {})
+
+    known = client.get(path.format(episode.id), asked)
+    unknown = client.get(path.format(episode.id), asked | {"userid": "user-2"})
+
+    assert known.status == 200
+    assert (unknown.status, unknown.errors) == (422, [("/userid", "unknown_member")])

@@ -88,7 +88,7 @@ REQUESTS: dict[Operation, dict[str, Any]] = {
     ("post", "/erasures"): {"user_id": "own"},
     ("get", "/erasures/{erasure_id}"): {"erasure_id": "?"},
     ("delete", "/users/{user_id}"): {"user_id": "own"},
-    ("get", EPISODE): {"episode_id": "?"},
+    ("get", EPISODE): {"episode_id": "?", "user_id": "own"},
     ("get", RECALLS): {"episode_id": "?", "user_id": "own"},
     ("get", "/stats"): {"user_id": "own"},
     ("get", "/export"): {**ABOUT, "agent_id": "own-agent", "task_id": "own-task"},

@@ -187,6 +187,7 @@ def test_filters(client: ApiClient, app: App, filters: dict[str, object], matche
         ("limit", -1, "/limit"),
         ("limit", "2", "/limit"),
         ("limit", 2**40, "/limit"),
+        ("filter", {"outcome": ["failure"]}, "/filter"),
         ("filters", [], "/filters"),
         ("filters", {"user_id": "user-2"}, "/filters/user_id"),
         ("filters", {"since": "2026-03-01T12:00:00"}, "/filters/since"),
