@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from episodes.api.answer import answer
+from episodes.api.pointers import without_callers_names
 from episodes.api.problem import Problem
 from episodes.api.view import access_of
 from episodes.idempotency import (
@@ -51,7 +52,7 @@ def once(
         return answer(body, status)
     claim = _claim(request, key, user_ids, known_as)
     if isinstance(claim, Kept):
-        replay = answer(claim.answer, claim.status)
+        replay = answer(_told_again(claim.answer), claim.status)
         replay[REPLAYED] = "true"
         return replay
     try:
@@ -101,9 +102,19 @@ def _in_progress(seconds: int) -> Problem:
 def _keepable(body: Any) -> Any:
     """Return the answer as JSON that holds ids and statuses: of an error only which and where."""
     plain = orjson.loads(orjson.dumps(body, option=orjson.OPT_UTC_Z))
-    for result in plain.get("results", ()):
-        for error in result.get("errors", ()):
-            error.pop("detail", None)
-            # /items/3/session: what is below may be named by the caller
-            error["pointer"] = "/".join(error["pointer"].split("/")[:4])
+    for error in _errors_in(plain):
+        del error["detail"]
+        error["pointer"] = without_callers_names(error["pointer"])
     return plain
+
+
+def _told_again(kept: Any) -> Any:
+    """Return a kept answer in the shape that it had: a detail says what its code says."""
+    for error in _errors_in(kept):
+        error["detail"] = f"{error['code'].replace('_', ' ').capitalize()}."
+    return kept
+
+
+def _errors_in(body: Any) -> Iterator[dict[str, str]]:
+    for result in body.get("results", ()):
+        yield from result.get("errors", ())

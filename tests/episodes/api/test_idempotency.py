@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from datetime import timedelta
 from importlib import import_module
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from episodes.models import App, Episode, Feedback, IdempotencyRecord, Tombstone
 from episodes.tombstones import subject_hash
 from memoryadmin.lib import clock
 from tests.episodes.api.client import Answer, ApiClient
-from tests.factories import ACTOR, GOAL, make_app, make_body, make_key, make_tombstone
+from tests.factories import ACTOR, GOAL, make_app, make_body, make_key, make_session, make_tombstone
 
 FEEDBACK = {"user_id": "user-1", "session_id": "session-1", "rating": "positive"}
 
@@ -147,18 +148,59 @@ def test_records_from_before_are_hashed_as_the_program_hashes(app: App, settings
             transaction.set_rollback(True)
 
 
-def test_batch_replays_its_rejections(client: ApiClient) -> None:
-    items = {"items": [make_body(), {"user_id": ""}]}
-
-    first = client.post("sessions/batch", items, Idempotency_Key="k-1")
-    second = client.post("sessions/batch", items, Idempotency_Key="k-1")
-
-    assert second.headers["Idempotent-Replayed"] == "true"
-    assert second.body["results"][0] == first.body["results"][0]
-    assert second.body["results"][1]["status"] == "rejected"
-    assert [error["code"] for error in second.body["results"][1]["errors"]] == [
-        error["code"] for error in first.body["results"][1]["errors"]
+def test_batch_replays_its_rejections_with_the_titles_of_their_codes(client: ApiClient) -> None:
+    steps = [{"kind": "call", "tool": "refund", "at": "yesterday"}]
+    items = [
+        make_body(),
+        {"user_id": ""},
+        make_body(session=make_session(steps=steps)),
+        make_body(session=make_session(outcomes=[{"outcome": "great"}])),
+        make_body(format="messages", session=[1]),
     ]
+
+    first = client.post("sessions/batch", {"items": items}, Idempotency_Key="k-1")
+    second = client.post("sessions/batch", {"items": items}, Idempotency_Key="k-1")
+
+    titles = {
+        "blank": "Blank.",
+        "required": "Required.",
+        "invalid_time": "Invalid time.",
+        "invalid_choice": "Invalid choice.",
+        "invalid_type": "Invalid type.",
+    }
+    expected = deepcopy(first.body)
+    told = [error for result in expected["results"] for error in result.get("errors", ())]
+    assert [error["pointer"] for error in told] == [
+        *("/items/1/user_id", "/items/1/session_id", "/items/1/format", "/items/1/session"),
+        "/items/2/session/steps/0/at",
+        "/items/3/session/outcomes/0/outcome",
+        "/items/4/session/0",
+    ]
+    for error in told:
+        error["detail"] = titles[error["code"]]
+    assert (second.status, second.headers["Idempotent-Replayed"]) == (200, "true")
+    assert second.body == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "replayed"),
+    [
+        ({"arguments": {"maria": ["\0"]}}, "/items/0/session/steps/0/arguments"),
+        ({"arguments": {"4711": "\0"}}, "/items/0/session/steps/0/arguments"),
+        ({"maria": {"4711": "\0"}}, "/items/0/session/steps/0"),
+    ],
+)
+def test_a_replayed_pointer_names_nothing_of_the_callers(
+    client: ApiClient, sent: dict[str, Any], replayed: str
+) -> None:
+    steps = [{"kind": "call", "tool": "refund", **sent}]
+    items = {"items": [make_body(session=make_session(steps=steps))]}
+
+    answers = [client.post("sessions/batch", items, Idempotency_Key="k-1") for _ in range(2)]
+
+    first, second = (one.body["results"][0]["errors"][0]["pointer"] for one in answers)
+    assert first.startswith(replayed + "/")
+    assert second == replayed
 
 
 @pytest.mark.parametrize(
