@@ -36,11 +36,7 @@ class KeyReusedError(Exception):
 
 
 class InProgressError(Exception):
-    """The same request is being carried out. `seconds`: when to ask again at the latest."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(f"{seconds} seconds")
-        self.seconds = seconds
+    """The same request is being carried out."""
 
 
 class ClaimLostError(Exception):
@@ -86,7 +82,7 @@ def claim_request(
     ).first()
     if found is None:
         # purged between the two statements
-        raise InProgressError(1)
+        raise InProgressError
     if found.id == record.id:
         return Claim(record.id, now)
     is_old = found.created_at <= now - timedelta(seconds=settings.IDEMPOTENCY_SECONDS)
@@ -98,9 +94,8 @@ def claim_request(
         # nothing is said any more of who was erased: carried out anew, it is refused, and of a
         # batch that subject's items are; the erasure deletes the record when its turn comes
         return _take_over(found, record)
-    lease_left = found.created_at + LEASE - now
-    if not is_old and lease_left > timedelta(0):
-        raise InProgressError(int(lease_left.total_seconds()) + 1)
+    if not is_old and now < found.created_at + LEASE:
+        raise InProgressError
     return _take_over(found, record)
 
 
@@ -113,7 +108,7 @@ def _take_over(found: IdempotencyRecord, record: IdempotencyRecord) -> Claim:
         answer=None,
     )
     if not taken:
-        raise InProgressError(int(LEASE.total_seconds()))
+        raise InProgressError
     return Claim(found.id, record.created_at)
 
 

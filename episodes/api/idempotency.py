@@ -27,6 +27,8 @@ from episodes.idempotency import (
 )
 
 REPLAYED = "Idempotent-Replayed"
+# Most requests take milliseconds; only one whose process was killed is under way for its lease.
+RETRY_AFTER = 2  # seconds
 _KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
 Work = Callable[[], tuple[int, Any]]
@@ -64,7 +66,7 @@ def once(
                 status, body = work()
                 complete_request(claim=claim, status=status, answer=_keepable(body))
     except ClaimLostError:
-        raise _in_progress(1) from None
+        raise _in_progress() from None
     except BaseException:
         release_request(claim=claim)
         raise
@@ -91,12 +93,13 @@ def _claim(request: Request, key: str, user_ids: Sequence[str], known_as: object
         raise Problem(
             409, "idempotency_key_reused", "This key was sent with another request."
         ) from None
-    except InProgressError as error:
-        raise _in_progress(error.seconds) from None
+    except InProgressError:
+        raise _in_progress() from None
 
 
-def _in_progress(seconds: int) -> Problem:
-    return Problem(409, "in_progress", "The same request is under way.", retry_after=seconds)
+def _in_progress() -> Problem:
+    detail = "The same request is under way."
+    return Problem(409, "in_progress", detail, retry_after=RETRY_AFTER)
 
 
 def _keepable(body: Any) -> Any:

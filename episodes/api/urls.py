@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from django.urls import path, re_path
-from drf_spectacular.views import SpectacularAPIView
 
-from episodes.api.views.docs import DocsView
+from episodes.api.views.docs import DocsView, SchemaView
 from episodes.api.views.episodes import EpisodeRecallsView, EpisodeView
 from episodes.api.views.erasures import ErasuresView, ErasureView, UserView
 from episodes.api.views.export import ExportView
@@ -36,7 +35,7 @@ urlpatterns = [
     ),
     path("export", ExportView.as_view(), name="export"),
     path("stats", StatsView.as_view(), name="stats"),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),
     re_path(r"", MissingView.as_view(), name="missing"),
 ]

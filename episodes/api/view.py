@@ -36,6 +36,8 @@ class ApiView(APIView):
     # Whether a signed subject token shows the request that subject's rows only. Not where something
     # is written: a write is judged by what other subjects wrote, too.
     walled_by_subject: ClassVar[bool] = True
+    # Whether a POST without a body is no JSON, and not a request that leaves every member out.
+    needs_body: ClassVar[bool] = True
     authentication_classes = [KeyAuthentication]
     permission_classes = []
     parser_classes = [JSONParser]
@@ -66,6 +68,8 @@ class ApiView(APIView):
             row_scope.show_only(access.subject)
         if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
             raise Problem(411, "length_required", "Send the body with a Content-Length.")
+        if request.method == "POST" and self.needs_body and not _has_body(request):
+            raise Problem(400, "unparsable", "Not JSON: the body is empty.")
 
     def handle_exception(self, exc: Exception) -> Any:
         return answer_problem(exc, getattr(self, "request", None))
@@ -92,6 +96,10 @@ def _refuse_broken_query(request: Request) -> None:
         unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
     except UnicodeDecodeError:
         raise Problem(400, "invalid_utf8", "The query string is not UTF-8.") from None
+
+
+def _has_body(request: Request) -> bool:
+    return request.META.get("CONTENT_LENGTH") not in (None, "", "0")
 
 
 def access_of(request: Request) -> Access:

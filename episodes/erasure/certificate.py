@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -37,6 +37,11 @@ class Verified:
     cleared_at: str | None
 
 
+def as_z(moment: datetime) -> str:
+    """Times of older certificates end in +00:00; what is signed is read as it stands."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def certify(erasure: Erasure, *, looked: Looked, verified_at: datetime) -> Signed:
     """Sign what an erasure did. Its texts of the audit are named by one digest over their entries."""
     batches = AuditErasure.objects.filter(erasure_id=erasure.pk).values("id")
@@ -54,9 +59,9 @@ def certify(erasure: Erasure, *, looked: Looked, verified_at: datetime) -> Signe
             "app_id": erasure.app_id,
             "subject_hash": bytes(erasure.subject_hash).hex(),
             "key_id": erasure.key_id,
-            "requested_at": erasure.requested_at.isoformat(),
-            "started_at": erasure.started_at.isoformat(),
-            "verified_at": verified_at.isoformat(),
+            "requested_at": as_z(erasure.requested_at),
+            "started_at": as_z(erasure.started_at),
+            "verified_at": as_z(verified_at),
             "counts": counts,
             "total": sum(counts.values()),
             "audit_texts": {"n": len(removed), "entries": digest_of(removed)},

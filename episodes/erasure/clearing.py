@@ -13,7 +13,7 @@ from django.db import transaction
 from episodes import audit
 from episodes.audit import SYSTEM
 from episodes.enums import ErasureStatus
-from episodes.erasure.certificate import clear
+from episodes.erasure.certificate import as_z, clear
 from episodes.models import Erasure
 
 
@@ -35,8 +35,8 @@ def clear_erasures(
 ) -> int:
     """Sign for each that everything was rewritten since. Return how many got their date."""
     scrub = {
-        "began_at": began_at.isoformat(),
-        "ended_at": ended_at.isoformat(),
+        "began_at": as_z(began_at),
+        "ended_at": as_z(ended_at),
         "tables": list(tables),
         # of this server: archives, replicas and backups are their keepers' matter
         "log": "renewed",

@@ -77,7 +77,9 @@ class SessionAnswerSerializer(serializers.Serializer[Any]):
     )
     episode_id = serializers.UUIDField(required=False)
     revision = serializers.IntegerField(required=False)
-    index_state = serializers.ChoiceField(choices=IndexState.choices, required=False)
+    index_state = serializers.ChoiceField(
+        choices=IndexState.choices, help_text="`ready` of what is ignored: nothing waits."
+    )
     dropped_arguments = serializers.IntegerField()
     stripped = serializers.DictField(child=serializers.IntegerField(), required=False)
     outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True)
@@ -90,6 +92,7 @@ class BatchBody(serializers.Serializer[Any]):
 
 class BatchResultSerializer(SessionAnswerSerializer):
     status = serializers.ChoiceField(choices=BATCH_STATUSES)
+    index_state = serializers.ChoiceField(choices=IndexState.choices, required=False)
     dropped_arguments = serializers.IntegerField(required=False)
     outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True, required=False)
     outcome_source = serializers.ChoiceField(

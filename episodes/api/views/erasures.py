@@ -22,6 +22,7 @@ from episodes.enums import KeyScope
 from episodes.erasure.request import request_erasure
 from episodes.models import Erasure
 from episodes.tombstones import subject_hash
+from memoryadmin.lib.erasable import stores
 
 
 class ErasuresView(ApiView):
@@ -83,7 +84,8 @@ class ErasureView(ApiView):
                 "started_at": found.started_at,
                 "verified_at": found.verified_at,
                 "physically_cleared_at": found.physically_cleared_at,
-                "counts": found.counts,
+                # every store, also those that held nothing
+                "counts": {store.name: found.counts.get(store.name, 0) for store in stores()},
                 "total": found.total,
                 "found": found.found,
                 "certificate": found.certificate,

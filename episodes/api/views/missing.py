@@ -10,7 +10,7 @@ from episodes.api.view import ApiView, access_of
 
 
 class MissingView(ApiView):
-    """Every address below /api/v1/ that is none: a problem, with or without a key."""
+    """Every address below /api that is none: a problem, with or without a key."""
 
     schema = None
 

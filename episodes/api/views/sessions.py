@@ -26,7 +26,7 @@ from episodes.api.serializers.session import (
 )
 from episodes.api.view import ApiView, access_of, actor_of, app_of
 from episodes.audit import Actor
-from episodes.enums import KeyScope
+from episodes.enums import IndexState, KeyScope
 from episodes.ingest.store import SessionAnswer, session_status, write_session
 from episodes.models import App
 
@@ -148,7 +148,8 @@ def told(written: SessionAnswer) -> dict[str, Any]:
         "reason": written.reason,
         "episode_id": written.episode_id,
         "revision": written.revision,
-        "index_state": written.index_state,
+        # of what is ignored nothing waits for a vector
+        "index_state": written.index_state or IndexState.READY,
         "dropped_arguments": written.dropped_arguments,
         "stripped": dict(written.stripped) or None,
         "outcome": written.outcome,

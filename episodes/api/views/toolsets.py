@@ -51,6 +51,7 @@ class ToolsetsView(ApiView):
 class RetireToolsetView(ApiView):
     scope = KeyScope.VERIFY
     walled_by_subject = False
+    needs_body = False
 
     @describe(
         "Retire a toolset",

@@ -356,3 +356,38 @@ def test_request_ids_and_key_stand_in_the_audit(
     assert entry.actor_kind == "key"
     assert entry.key_prefix == (client.key or "").split("_")[1]
     assert entry.actor == f"key {entry.key_prefix}"
+
+
+@pytest.mark.parametrize("path", ["sessions", "sessions/batch", "search", "feedback", "erasures"])
+def test_no_body_is_400(client: ApiClient, path: str) -> None:
+    answer = client.post(path)
+
+    assert (answer.status, answer.errors) == (400, [("", "unparsable")])
+
+
+@pytest.mark.parametrize("path", ["schema/", "docs/"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_the_documents_answer_other_methods_with_a_problem(
+    client: ApiClient, path: str, method: str
+) -> None:
+    answer = client.request(method, path)
+
+    assert (answer.status, answer.type) == (405, "application/problem+json")
+    assert answer.errors == [("", "method_not_allowed")]
+    assert answer.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v2/search", "/v1/metrics", "/v1/schema"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_every_address_below_api_that_is_none_is_a_problem(
+    client: ApiClient, path: str, method: str
+) -> None:
+    for key in (client.key, None):
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        answer = Client().generic(method, f"/api{path}", headers=headers)
+
+        assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_an_address_that_only_begins_like_the_api_is_the_consoles(db: None) -> None:
+    assert Client().get("/apis").headers["Content-Type"].startswith("text/html")

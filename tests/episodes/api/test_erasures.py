@@ -8,7 +8,7 @@ import pytest
 
 from episodes.erasure.run import run_erasures
 from episodes.models import App, Episode, Erasure, IdempotencyRecord
-from memoryadmin.lib import ids
+from memoryadmin.lib import erasable, ids
 from tests.episodes.api.client import ApiClient
 from tests.factories import make_app, make_body, make_episode, make_key
 
@@ -40,7 +40,10 @@ def test_it_is_followed_to_its_certificate(client: ApiClient, app: App) -> None:
     told = client.get(f"erasures/{erasure_id}")
     assert (told.status, told.body["status"], told.body["found"]) == (200, "verified", {})
     assert (told.body["counts"]["episodes"], told.body["counts"]["vectors"]) == (1, 1)
-    assert told.body["verified_at"].endswith("Z")
+    signed = told.body["certificate"]["body"]
+    for name in ("requested_at", "started_at", "verified_at"):
+        assert signed[name] == told.body[name]
+        assert told.body[name].endswith("Z")
     assert told.body["physically_cleared_at"] is None
     assert told.body["certificate"]["body"]["erasure"] == erasure_id
     assert "jane" not in str(told.body)
@@ -54,7 +57,10 @@ def test_asking_again_returns_the_one_that_runs_and_then_starts_anew(
 
     run_erasures()
 
-    assert client.get(f"erasures/{first}").body["total"] == 0
+    told = client.get(f"erasures/{first}").body
+    assert (told["status"], told["total"]) == ("verified", 0)
+    assert told["counts"] == dict.fromkeys([store.name for store in erasable.stores()], 0)
+    assert told["certificate"]["body"]["counts"] == told["counts"]
     assert client.post("erasures", {"user_id": "jane"}).body["erasure_id"] != first
 
 

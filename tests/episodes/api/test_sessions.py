@@ -72,6 +72,7 @@ def test_session_that_proves_nothing_is_ignored(
     assert answer.status == 200
     assert answer.body == {
         "status": "ignored",
+        "index_state": "ready",
         "reason": reason,
         "dropped_arguments": 0,
         "outcome": None,
