@@ -21,8 +21,9 @@ from episodes.api.serializers.outcome import OutcomeField
 from episodes.api.serializers.served_to import CursorField
 from episodes.enums import BlockKind, Outcome, OutcomeSource, Rating, ReviewState, State
 from episodes.export.wanted import Wanted
-from episodes.ingest.carried import AGENT_CLAIM, ATTRIBUTIONS, TOOL
+from episodes.ingest.carried import AGENT_CLAIM, ATTRIBUTIONS, ID_LENGTH, SOURCE_LENGTH, TOOL
 from episodes.ingest.outcomes import MULTIPLE_OUTCOMES, UNRECOGNISED_OUTCOME
+from episodes.ingest.parsed import MAX_EVENTS
 from memoryadmin.lib.cursors import Cursor
 
 _MANY = {"tags", "outcome"}
@@ -89,8 +90,8 @@ class ToldFeedbackSerializer(serializers.Serializer[Any]):
 
     rating = serializers.ChoiceField(choices=Rating.choices)
     comment = serializers.CharField(required=False)
-    source = serializers.CharField(required=False)  # type: ignore[assignment]  # a member
-    feedback_id = serializers.CharField(required=False)
+    source = serializers.CharField(required=False, max_length=SOURCE_LENGTH)  # type: ignore[assignment]  # a member
+    feedback_id = serializers.CharField(required=False, max_length=ID_LENGTH)
     at = serializers.DateTimeField(required=False)
 
 
@@ -102,7 +103,10 @@ class EpisodeSessionSerializer(serializers.Serializer[Any]):
     resolution = serializers.CharField(required=False)
     lesson = serializers.CharField(required=False)
     n_events = serializers.IntegerField(
-        required=False, help_text="Of a session that had more than its steps, or fewer."
+        required=False,
+        min_value=1,
+        max_value=MAX_EVENTS,
+        help_text="Of a session that had more than its steps, or fewer.",
     )
     last_event_at = serializers.DateTimeField(required=False)
     outcome_reason = serializers.ChoiceField(

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -29,7 +28,12 @@ class OutcomeField(TextField):
         return outcome
 
 
-@extend_schema_field(OpenApiTypes.OBJECT)
+@extend_schema_field(
+    {
+        "oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {}}],
+        "description": f"A text or an object, of at most {EVIDENCE_BYTES} bytes as JSON.",
+    }
+)
 class EvidenceField(serializers.Field[Any, Any, Any, Any]):
     """What the tool has to show for it: a text or a small object; masked before it is stored."""
 

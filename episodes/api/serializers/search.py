@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from episodes.api.fields import (
@@ -44,6 +45,7 @@ EXCLUSION_REASONS = (
 )
 
 
+@extend_schema_field({"type": "string", "minLength": 1, "maxLength": GOAL_LENGTH})
 class QueryField(TextField):
     """What to look for. A query that is too long is too large a request, not an invalid one."""
 
@@ -137,7 +139,10 @@ class ExcludedSerializer(serializers.Serializer[Any]):
 
 
 class SearchAnswerSerializer(serializers.Serializer[Any]):
-    recall_id = serializers.UUIDField(allow_null=True, help_text="Null in a dry run.")
+    recall_id = serializers.UUIDField(
+        allow_null=True,
+        help_text="Null in a dry run, and for an erased subject, of whom nothing is logged.",
+    )
     arm = serializers.ChoiceField(choices=Arm.choices, allow_null=True)
     recall_mode = serializers.ChoiceField(choices=RecallMode.choices)
     degraded = serializers.BooleanField()

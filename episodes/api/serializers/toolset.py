@@ -26,13 +26,24 @@ from episodes.toolset_hash import (
 )
 
 VERSION_LENGTH = 128
+_NAME_SCHEMA: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
 _TOOL_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "maxLength": NAME_LENGTH},
-        "parameters": {"type": "object", "description": "A JSON schema."},
-    },
-    "required": ["name"],
+    "oneOf": [
+        {**_NAME_SCHEMA, "description": "The name alone."},
+        {
+            "type": "object",
+            "properties": {
+                "name": _NAME_SCHEMA,
+                "parameters": {
+                    "type": "object",
+                    "additionalProperties": {},
+                    "nullable": True,
+                    "description": "A JSON schema.",
+                },
+            },
+            "required": ["name"],
+        },
+    ]
 }
 
 
@@ -82,12 +93,21 @@ class ToolsField(ListOf):
         "oneOf": [
             {
                 "type": "object",
-                "properties": {"version": {"type": "string", "maxLength": VERSION_LENGTH}},
+                "properties": {
+                    "version": {"type": "string", "minLength": 1, "maxLength": VERSION_LENGTH}
+                },
                 "required": ["version"],
             },
             {
                 "type": "object",
-                "properties": {"tools": {"type": "array", "items": _TOOL_SCHEMA}},
+                "properties": {
+                    "tools": {
+                        "type": "array",
+                        "items": _TOOL_SCHEMA,
+                        "minItems": 1,
+                        "maxItems": MOST_TOOLS,
+                    }
+                },
                 "required": ["tools"],
             },
         ]

@@ -34,6 +34,10 @@ class ExportView(ApiView):
         answers={200: ExportLineSerializer},
         media_type=CONTENT_TYPE,
         refusals=(404,),
+        headers={
+            "X-Export-Id": "What the audit calls it.",
+            "Content-Encoding": "`gzip`, if that is accepted.",
+        },
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         wanted, cursor, app_name = read_export_query(cast(QueryDict, request.GET))

@@ -67,7 +67,8 @@ def test_refusals_are_problems(document: dict[str, Any]) -> None:
     for method, path, operation in operations(document):
         refusals = {s: r for s, r in operation["responses"].items() if s >= "400"}
 
-        assert {"401", "403", "429"} <= set(refusals), (method, path)
+        assert {"400", "401", "403", "429", "503"} <= set(refusals), (method, path)
+        assert ("411" in refusals) == (method != "get"), (method, path)
         for refusal in refusals.values():
             assert list(refusal["content"]) == ["application/problem+json"]
 
@@ -84,6 +85,72 @@ def test_writes_take_an_idempotency_key(document: dict[str, Any]) -> None:
         for method, path in OPERATIONS
         if method in ("post", "delete") and path != "/api/v1/search"
     }
+
+
+def headers_by_status(operation: dict[str, Any]) -> dict[str, set[str]]:
+    return {
+        status: set(response.get("headers", ()))
+        for status, response in operation["responses"].items()
+    }
+
+
+def test_answers_tell_their_headers(document: dict[str, Any]) -> None:
+    limits = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-Id"}
+    for method, path, operation in operations(document):
+        is_write = method != "get" and path != "/api/v1/search"
+        for status, told in headers_by_status(operation).items():
+            expected = set(limits)
+            if status in {"409", "429", "503"}:
+                expected.add("Retry-After")
+            if status == "401":
+                expected.add("WWW-Authenticate")
+            if status < "400" and is_write:
+                expected.add("Idempotent-Replayed")
+            if status < "400" and path == "/api/v1/export":
+                expected |= {"X-Export-Id", "Content-Encoding"}
+            assert told == expected, (method, path, status)
+
+
+def test_a_deletion_by_path_may_be_refused_for_its_key(document: dict[str, Any]) -> None:
+    assert "422" in document["paths"]["/api/v1/users/{user_id}"]["delete"]["responses"]
+
+
+def test_lengths_that_are_refused_are_told(document: dict[str, Any]) -> None:
+    told = {
+        (component, name): (member.get("minLength"), member.get("maxLength"))
+        for component, schema in document["components"]["schemas"].items()
+        if component in {"SearchBody", "FeedbackBody", "ErasureBody"}
+        for name, member in schema["properties"].items()
+        if member.get("type") == "string" and "format" not in member
+    }
+
+    assert told == {
+        ("SearchBody", "app"): (1, None),
+        ("SearchBody", "user_id"): (1, 256),
+        ("SearchBody", "query"): (1, 8000),
+        ("SearchBody", "session_id"): (1, 256),
+        ("SearchBody", "invocation_id"): (1, 256),
+        ("SearchBody", "agent_id"): (None, 256),
+        ("SearchBody", "toolset_version"): (None, 128),
+        ("FeedbackBody", "app"): (1, None),
+        ("FeedbackBody", "user_id"): (1, 256),
+        ("FeedbackBody", "session_id"): (1, 256),
+        ("FeedbackBody", "feedback_id"): (1, 256),
+        ("FeedbackBody", "comment"): (None, 8000),
+        ("FeedbackBody", "source"): (None, 64),
+        ("ErasureBody", "app"): (1, None),
+        ("ErasureBody", "user_id"): (1, 256),
+        ("ErasureBody", "reason"): (None, 1000),
+    }
+
+
+def test_types_are_those_that_are_taken(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    evidence = schemas["OutcomeBody"]["properties"]["evidence"]
+    tool = schemas["ToolsetBody"]["properties"]["tools"]["items"]
+
+    assert [one["type"] for one in evidence["oneOf"]] == ["string", "object"]
+    assert [one["type"] for one in tool["oneOf"]] == ["string", "object"]
 
 
 def members(document: dict[str, Any], name: str) -> tuple[set[str], set[str]]:
