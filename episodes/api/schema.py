@@ -114,7 +114,7 @@ class ApiSchema(AutoSchema):
 
     def _map_serializer_field(self, field: Any, direction: Any, *options: Any, **more: Any) -> Any:
         """Say of what comes in that it may not be empty; DRF says that of what goes out, too."""
-        told = super()._map_serializer_field(field, direction, *options, **more)
+        told = super()._map_serializer_field(field, direction, *options, **more)  # type: ignore[no-untyped-call]
         if isinstance(field, TextField) and not field.allow_blank and told.get("type") == "string":
             return told if "enum" in told else {**told, "minLength": 1}
         return told

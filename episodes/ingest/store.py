@@ -12,7 +12,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 
 from episodes import lifecycle, tasks
 from episodes.audit import Actor
@@ -347,8 +346,9 @@ class _Offer:
 def _as_it_stands(head: Episode, newest: EpisodeRevision) -> SessionAnswer:
     """Return the answer for what is stored already: `held` as long as the newest evidence is."""
     held = (
-        Block.objects.filter(app_id=head.app_id, episode=head, closed_at__isnull=True)
-        .filter(Q(revision=newest.revision) | Q(revision__isnull=True), kind=BlockKind.HELD)
+        Block.objects.filter(app_id=head.app_id, episode=head, kind=BlockKind.HELD)
+        .standing()
+        .of_served(newest.revision)
         .order_by("opened_at", "id")
         .first()
     )

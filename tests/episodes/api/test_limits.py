@@ -68,7 +68,7 @@ def test_installations_limit_holds_by_default(client: ApiClient, settings: objec
         ("GET", "nothing", 404),
         ("PUT", "stats", 405),
         ("POST", "search", 403),
-        ("POST", "sessions", 422),
+        ("POST", "sessions", 400),
     ],
 )
 def test_every_answer_tells_the_limit(
