@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from episodes.enums import AUTHORITIES, Outcome, OutcomeSource
+from episodes.enums import AUTHORITIES, Outcome, OutcomeSource, ReviewState
 
 REVIEW_SOURCES = (OutcomeSource.RESOLUTION, OutcomeSource.REVIEWER)
 # The same in SQL: what may stand after IN.
@@ -40,6 +40,14 @@ class Effective:
     source: str | None
     contradicted: bool
     reviewed: frozenset[int]
+
+    def review_state(self, *, served: int) -> ReviewState:
+        """A review binds to the revision that it judged."""
+        if served in self.reviewed:
+            return ReviewState.REVIEWED
+        if any(revision < served for revision in self.reviewed):
+            return ReviewState.CHANGED_AFTER_REVIEW
+        return ReviewState.UNREVIEWED
 
 
 def _rank(source: str) -> int:

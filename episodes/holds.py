@@ -221,11 +221,8 @@ def _subjects(
 def _refuse_gone(app: App, user_id: str) -> None:
     """An erased subject has nothing to hold, and its id is not written down again. One that is
     being erased may be held: what is left of it stays."""
-    erased = Tombstone.objects.filter(
-        app=app,
-        subject_hash=subject_hash(app_id=app.pk, user_id=user_id),
-        readmitted_at__isnull=True,
-    )
+    hashed = subject_hash(app_id=app.pk, user_id=user_id)
+    erased = Tombstone.objects.standing().filter(app=app, subject_hash=hashed)
     if not erased.exists():
         return
     stores = (Episode.objects.all(), Recall.objects.all(), Feedback.objects.all())

@@ -32,7 +32,7 @@ def lock_id(hashed: bytes) -> int:
 def is_any_erased(*, app_id: int, user_ids: Iterable[str]) -> bool:
     """Whether one of them is an erased subject now. For an answer; a write asks `refuse_erased`."""
     hashed = [subject_hash(app_id=app_id, user_id=user_id) for user_id in user_ids]
-    return bool(hashed) and _standing(app_id).filter(subject_hash__in=hashed).exists()
+    return bool(hashed) and _of_app(app_id).filter(subject_hash__in=hashed).exists()
 
 
 def refuse_erased(*, app_id: int, user_id: str) -> None:
@@ -45,12 +45,12 @@ def refuse_erased(*, app_id: int, user_id: str) -> None:
     hashed = subject_hash(app_id=app_id, user_id=user_id)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock_id(hashed)])
-    if _standing(app_id).filter(subject_hash=hashed).exists():
+    if _of_app(app_id).filter(subject_hash=hashed).exists():
         raise SubjectErasedError
 
 
-def _standing(app_id: int) -> QuerySet[Tombstone]:
-    return Tombstone.objects.filter(app_id=app_id, readmitted_at__isnull=True)
+def _of_app(app_id: int) -> QuerySet[Tombstone]:
+    return Tombstone.objects.standing().filter(app_id=app_id)
 
 
 def erased_among(*, app_ids: Collection[int], user_ids: Collection[str]) -> dict[str, str]:
@@ -69,8 +69,7 @@ def erased_among(*, app_ids: Collection[int], user_ids: Collection[str]) -> dict
         cursor.execute(
             "SELECT pg_advisory_xact_lock_shared(one) FROM unnest(%s::bigint[]) one", [locks]
         )
-    found = Tombstone.objects.filter(
-        app_id__in=app_ids, subject_hash__in=list(hashed), readmitted_at__isnull=True
-    )
+    standing = Tombstone.objects.standing()
+    found = standing.filter(app_id__in=app_ids, subject_hash__in=list(hashed))
     erased = map(bytes, found.values_list("subject_hash", flat=True))
     return {hashed[one]: one.hex() for one in erased}

@@ -81,6 +81,6 @@ def preview(*, member: Member, user_id: str) -> Preview:
         counts=counted(counts),
         total=sum(counts.values()),
         known=list(known.order_by("-requested_at", "-id")[:10]),
-        is_refused=Tombstone.objects.filter(**of_subject, readmitted_at__isnull=True).exists(),
+        is_refused=Tombstone.objects.standing().filter(**of_subject).exists(),
         held_in=apps_that_hold(app_id=member.app_id, user_id=user_id),
     )

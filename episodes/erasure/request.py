@@ -114,9 +114,7 @@ def readmit_subject(*, app: App, user_id: str, actor: Actor, reason: str) -> Tom
     of_subject = Erasure.objects.filter(app=app, subject_hash=hashed)
     if of_subject.filter(status__in=UNFINISHED).exists():
         raise ErasureUnfinishedError
-    standing = Tombstone.objects.filter(
-        app=app, subject_hash=hashed, readmitted_at__isnull=True
-    ).first()
+    standing = Tombstone.objects.standing().filter(app=app, subject_hash=hashed).first()
     if standing is None:
         raise NotErasedError
     of_subject.filter(status=ErasureStatus.FAILED).update(user_id=None)

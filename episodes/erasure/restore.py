@@ -71,9 +71,7 @@ def _is_settled(one: Missing) -> bool:
     """Nothing is stored of the subject, and its tombstone stands or was taken away."""
     if one.user_id is not None or one.app is None or one.is_foreign_key:
         return False
-    standing = Tombstone.objects.filter(
-        app=one.app, subject_hash=one.subject_hash, readmitted_at__isnull=True
-    )
+    standing = Tombstone.objects.standing().filter(app=one.app, subject_hash=one.subject_hash)
     return one.readmitted or standing.exists()
 
 

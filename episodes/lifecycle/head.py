@@ -10,7 +10,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from episodes.effective import effective_outcome
-from episodes.enums import IndexState, RecallState, ReviewState
+from episodes.enums import IndexState, RecallState
 from episodes.models import (
     Block,
     Episode,
@@ -50,7 +50,7 @@ def refresh_head(head: Episode) -> None:
     head.outcome = effective.outcome
     head.outcome_source = effective.source
     head.contradicted = effective.contradicted
-    head.review_state = _review_state(head, effective.reviewed)
+    head.review_state = effective.review_state(served=head.revision)
     head.recall_state = _recall_state(head)
     head.save(update_fields=STATE_COLUMNS)
 
@@ -104,15 +104,6 @@ def is_held(head: Episode, revision: int) -> bool:
     """Whether a block of its own keeps this revision back."""
     blocks = Block.objects.standing().filter(app_id=head.app_id, episode=head, revision=revision)
     return blocks.exists()
-
-
-def _review_state(head: Episode, reviewed: frozenset[int]) -> ReviewState:
-    """A review binds to the revision that it judged."""
-    if head.revision in reviewed:
-        return ReviewState.REVIEWED
-    if any(revision < head.revision for revision in reviewed):
-        return ReviewState.CHANGED_AFTER_REVIEW
-    return ReviewState.UNREVIEWED
 
 
 def _recall_state(head: Episode) -> RecallState:

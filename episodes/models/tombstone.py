@@ -8,6 +8,15 @@ from episodes.models.app import App
 from memoryadmin.lib import clock, ids
 from memoryadmin.lib.constraints import ClosedOnce
 
+STANDS = Q(readmitted_at__isnull=True)
+STANDS_SQL = "readmitted_at IS NULL"
+
+
+class TombstoneQuerySet(models.QuerySet["Tombstone"]):
+    def standing(self) -> TombstoneQuerySet:
+        """Of those who were not re-admitted."""
+        return self.filter(STANDS)
+
 
 class Tombstone(models.Model):
     """An erased subject, known only by a keyed hash; refuses its late writes until re-admitted."""
@@ -21,12 +30,14 @@ class Tombstone(models.Model):
     readmitted_at = models.DateTimeField(null=True)
     readmitted_by = models.CharField(max_length=200, default="", blank=True)
 
+    objects = TombstoneQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 F("app"),
                 F("subject_hash"),
-                condition=Q(readmitted_at__isnull=True),
+                condition=STANDS,
                 name="episodes_tombstone_one_standing",
             ),
         ]

@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from episodes.effective import Effective
-from episodes.enums import ReviewState
 from episodes.models import App, Episode, Recall
 from episodes.past.standing import Stood, effective_at, served_of
 from episodes.retention.expiry import Cutoffs, Retention, read_rules
@@ -41,7 +39,7 @@ def unexpired_then(
         > cutoffs.of(
             one.scope,
             known[one.episode_id].outcome,
-            _review_state(one, known[one.episode_id]),
+            known[one.episode_id].review_state(served=one.revision),
             promoted=one.episode_id in promoted,
         )
     ]
@@ -59,12 +57,3 @@ def still_shown(app: App, stood: Sequence[Stood]) -> list[Stood]:
         .values_list("id", flat=True)
     )
     return [one for one in stood if one.episode_id in visible]
-
-
-def _review_state(one: Stood, known: Effective) -> ReviewState:
-    """As episodes/lifecycle/head.py derives it."""
-    if one.revision in known.reviewed:
-        return ReviewState.REVIEWED
-    if any(revision < one.revision for revision in known.reviewed):
-        return ReviewState.CHANGED_AFTER_REVIEW
-    return ReviewState.UNREVIEWED

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from episodes.models.tombstone import STANDS_SQL
 from episodes.search import sources
 from episodes.search.filters import REVISION_FILTERS, narrowing
 from episodes.search.log import log_rows
@@ -98,7 +99,7 @@ def statement(
 WITH asked AS MATERIALIZED ({ASKED}), cur AS MATERIALIZED ({TOOLSETS}
 ), erased AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM episodes_tombstone WHERE app_id = %(app)s
-        AND subject_hash = %(subject_hash)s AND readmitted_at IS NULL) AS yes
+        AND subject_hash = %(subject_hash)s AND {STANDS_SQL}) AS yes
 {chosen.parts}), {_measure(chosen.compared, filters, vector=vector)}, {_rank(chosen)}, {
         _tell(chosen, judged)
     }{logged if log else ""}
