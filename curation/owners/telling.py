@@ -49,15 +49,20 @@ def tell_owners(*, limit: int = BATCH) -> int:
 @transaction.atomic
 def _lease() -> IncidentNotice | None:
     """Take the next due notice: its next attempt is put off before this one begins, so that two
-    workers do not send it, and one that dies only delays it."""
+    workers do not send it, and one that dies only delays it. The last one puts off nothing more:
+    whatever it fails of, also of what it would say, the notice is given up."""
     due = IncidentNotice.objects.filter(next_attempt_at__lte=clock.now())
     notice = due.select_for_update(skip_locked=True).order_by("next_attempt_at", "id").first()
     if notice is None:
         return None
     notice.attempts += 1
-    pause = min(FIRST_PAUSE * 2 ** (notice.attempts - 1), LONGEST_PAUSE)
-    notice.next_attempt_at = clock.now() + pause
-    notice.save(update_fields=["attempts", "next_attempt_at"])
+    if notice.attempts < ATTEMPTS:
+        pause = min(FIRST_PAUSE * 2 ** (notice.attempts - 1), LONGEST_PAUSE)
+        notice.next_attempt_at = clock.now() + pause
+    else:
+        notice.next_attempt_at = None
+    notice.last_error = "unfinished"  # until it is known how this attempt ended
+    notice.save(update_fields=["attempts", "next_attempt_at", "last_error"])
     return notice
 
 

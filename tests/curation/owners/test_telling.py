@@ -145,6 +145,32 @@ def test_a_failure_is_tried_again_later_and_given_up_in_the_end(
     assert not IncidentEvent.objects.filter(kind="told").exists()
 
 
+def test_what_cannot_even_be_said_is_given_up(
+    app: App, incident: Incident, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like a worker that dies of it each time: nothing says how the attempt ended."""
+    point_to(app, receiver.url)
+    notice = ask(incident)
+
+    def dies(**_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("curation.owners.telling.read_backwards", dies)
+    for _ in range(ATTEMPTS):
+        notice.refresh_from_db()
+        assert notice.next_attempt_at is not None
+        with clock.at(notice.next_attempt_at), pytest.raises(MemoryError):
+            tell_owners()
+
+    notice.refresh_from_db()
+    assert (notice.attempts, notice.next_attempt_at, notice.last_error, receiver.got) == (
+        ATTEMPTS,
+        None,
+        "unfinished",
+        [],
+    )
+
+
 def test_a_redirect_is_not_followed(app: App, incident: Incident, receiver: Receiver) -> None:
     point_to(app, receiver.url)
     receiver.status, receiver.location = 302, receiver.url
