@@ -19,6 +19,9 @@ class SettlingForm(forms.Form):
         error_messages={"required": "Say in a few words what you saw."},
     )
     place = forms.ChoiceField(choices=[("episode", ""), ("queue", "")], required=False)
+    # Where in the queue it was sent from.
+    why = forms.CharField(max_length=20, required=False)
+    page = forms.CharField(max_length=400, required=False)
 
 
 class FlagForm(SettlingForm):

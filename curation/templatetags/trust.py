@@ -29,5 +29,6 @@ def settle_form(
         "codes": [(code, reason_text(code).capitalize()) for code, _ in codes],
         "name": url.strip("/").replace("/", "-"),
         "place": "queue" if context.get("desk") else "episode",
+        "asked": context.get("asked"),
         "csrf_token": context.get("csrf_token"),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
@@ -135,8 +137,16 @@ def _settle(
         raise Http404 from error
     app_name = request.seat.app.name
     if form.cleaned_data["place"] == "queue":
-        return redirect("curation:queue", app_name=app_name)
+        return redirect(_address_at_desk(app_name, episode_id, form))
     return redirect("curation:episode", app_name=app_name, episode_id=episode_id)
+
+
+def _address_at_desk(app_name: str, episode_id: UUID, form: SettlingForm) -> str:
+    """Return the same item's address, in the part of the queue that it was settled in."""
+    names = {"app_name": app_name, "episode_id": episode_id}
+    asked = {name: form.cleaned_data[name] for name in ("why", "page") if form.cleaned_data[name]}
+    home = reverse("curation:queue-item", kwargs=names)
+    return f"{home}?{urlencode(asked)}" if asked else home
 
 
 def _ask_again(

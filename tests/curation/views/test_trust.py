@@ -100,11 +100,31 @@ def test_every_rule_has_its_words(
     assert said in told
 
 
+def test_what_is_settled_at_the_desk_leads_back_to_it(app: App, curator: Client) -> None:
+    """In the part of the queue that was open."""
+    episode = make_episode(app, outcome=None)
+    block = hold(episode)
+    item = f"/apps/billing-agent/queue/{episode.id}/?why=held"
+    release = url(episode, f"holds/{block.id}/release/")
+    page = Page(curator.get(item))
+    at = next(n for n, e in enumerate(page.elements) if e["action"] == release)
+    end = next(n for n, e in enumerate(page.elements) if n > at and e.tag == "button")
+    hidden = {e["name"]: e["value"] for e in page.elements[at:end] if e["type"] == "hidden"}
+
+    nothing = Page(curator.post(release, {**hidden, "reason": ""}))
+    again = {e["name"]: e["value"] for e in nothing.all("input", type="hidden") if e["value"]}
+    answer = curator.post(release, {**hidden, "reason": "An ordinary wish."})
+
+    assert (hidden["place"], hidden["why"]) == (again["place"], again["why"]) == ("queue", "held")
+    assert (answer.status_code, answer.headers["Location"]) == (302, item)
+    assert "This does not wait any more" not in Page(curator.get(item)).text
+
+
 @pytest.mark.parametrize("place", ["queue", "episode"])
 def test_a_curator_releases_it_where_they_stand(app: App, curator: Client, place: str) -> None:
     episode = make_episode(app, outcome="success")
     block = hold(episode)
-    path = "/apps/billing-agent/queue/" if place == "queue" else url(episode)
+    path = f"/apps/billing-agent/queue/{episode.id}/" if place == "queue" else url(episode)
     page = Page(curator.get(path))
     action = url(episode, f"holds/{block.id}/release/")
     assert action in [form["action"] for form in page.all("form", class_="ask")]
