@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curation.models import Precedent, PrecedentStatus
+from curation.models import PrecedentStatus
 from curation.models.consolidation import ConsolidationStatus
 from curation.promotion.anonymise_words import KINDS, explain
 from curation.words import Word
@@ -91,7 +91,3 @@ def kind_said(kind: str) -> str:
 
 def rule_said(rule: str) -> str:
     return explain(rule)
-
-
-def status_word(precedent: Precedent) -> Word:
-    return STATUSES[PrecedentStatus(precedent.status)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import Count
@@ -24,10 +23,6 @@ class AccountRow:
     sessions: int
     seats: list[tuple[str, str]] = field(default_factory=list)
     providers: list[str] = field(default_factory=list)
-
-    @property
-    def joined_at(self) -> datetime:
-        return self.user.date_joined
 
 
 def read_accounts(*, after: str = "", size: int = PAGE) -> tuple[Sequence[AccountRow], str]:

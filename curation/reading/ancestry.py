@@ -36,7 +36,8 @@ class Ancestry:
 
 
 def read_ancestry(*, member: Member, episode_ids: Collection[UUID]) -> Ancestry:
-    """Walk back from the episodes, nearest first, each once. Three queries a generation."""
+    """Walk back from the episodes, nearest first, each once. Four queries a generation, and one more
+    where what was walked to at the deepest may have parents of its own."""
     seen = set(episode_ids)
     layer = list(episode_ids)
     found: list[Ancestor] = []
@@ -50,7 +51,11 @@ def read_ancestry(*, member: Member, episode_ids: Collection[UUID]) -> Ancestry:
                 found.append(one)
         if not layer or len(found) > MOST:
             break
-    return Ancestry(found[:MOST], is_cut=len(found) > MOST or bool(layer))
+    is_cut = len(found) > MOST
+    if layer and not is_cut:
+        beyond = _parents(member, layer, DEEPEST + 1)
+        is_cut = any(one.episode_id not in seen for one in beyond)
+    return Ancestry(found[:MOST], is_cut)
 
 
 def _parents(member: Member, children: Collection[UUID], depth: int) -> list[Ancestor]:

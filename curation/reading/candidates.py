@@ -53,9 +53,6 @@ class Candidate:
     n_alike: int
     published: UUID | None
 
-    def is_enough(self, threshold: int) -> bool:
-        return self.n_subjects >= threshold
-
 
 def list_candidates(
     *, member: Member, outcome: Outcome = Outcome.SUCCESS, procedure: str = ""

@@ -30,7 +30,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """`holds` stand; `alarms` newest first, the open ones first. `lineage` None: not to be seen."""
+    """`holds` stand; `alarms` newest first. `lineage` None: not to be seen."""
 
     holds: Sequence[Held]
     alarms: Sequence[Raised]

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
-from curation import words
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.lists.episode_filters import page_link
 from curation.lists.paging import Page
@@ -122,14 +121,11 @@ def _turns(request: ConsoleRequest, page: Page[Any]) -> dict[str, object]:
 def _around(request: ConsoleRequest, tab: str, page: EpisodePage) -> dict[str, object]:
     return {
         "tab": tab,
-        "lessons": words.LESSONS,
-        "toolsets": words.TOOLSETS,
         "precedent": precedent_of(member=request.seat.member, head=page.head),
         "may_promote": request.seat.may(Right.CURATE)
         and is_candidate(page.head, app=request.seat.app),
         "may_decide": request.seat.may(Right.DECIDE) and page.head.state == State.COMPLETED,
         "flags": flags_of(member=request.seat.member, episode_id=page.head.id),
-        "may_curate": request.seat.may(Right.CURATE),
         "may_see_reach": request.seat.may(Right.SEE_REACH),
         "may_see_recalls": request.seat.may(Right.SEE_RECALLS),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),

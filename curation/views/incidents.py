@@ -153,7 +153,6 @@ def around(request: ConsoleRequest, page: IncidentPage, tab: str) -> dict[str, o
         "tab": tab,
         "states": words.STATES,
         "severities": words.SEVERITIES,
-        "sources": words.SOURCES,
         "links": words.LINKS,
         "may_investigate": request.seat.may(Right.INVESTIGATE),
         "may_see_audit": request.seat.may(Right.SEE_AUDIT),

@@ -94,7 +94,6 @@ def _render(
         "role": words.ROLES[role],
         "role_hint": ROLE_HINTS[role],
         "by_password": settings.PASSWORD_SIGN_IN,
-        "provider": settings.IDENTITY_PROVIDER,
         "refused": refused,
     }
     return render_page(request, "curation/invitation.html", context, status=status)

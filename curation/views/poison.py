@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from curation.access import ConsoleRequest, Right, actor_of, right_required
 from curation.drawing.reach_graph import draw_reach
-from curation.models import Containment, Extent
+from curation.models import Containment
 from curation.page import render_page
 from curation.poison.flagging import (
     AlreadyLiftedError,
@@ -145,7 +145,6 @@ def _preview(
         "is_first": "after" not in request.GET,
         "form": form,
         "happened": type(happened).__name__ if happened else "",
-        "extents": Extent,
         "ticked": set(request.POST.getlist("episode")),
     }
     return render_page(request, "curation/poison_block.html", context, status=status)

@@ -11,7 +11,6 @@ from curation.access import ConsoleRequest, Right, right_required
 from curation.lists.episode_filters import page_link
 from curation.models import Precedent, PrecedentStatus
 from curation.page import render_page
-from curation.promotion.words import LESSON_KINDS, LESSONS, STATUS_KINDS, STATUSES
 from curation.reading import precedents as reading
 from curation.reading.candidates import SHOWN, list_candidates
 from curation.views.episodes import asked_cursor
@@ -84,10 +83,6 @@ def around(request: ConsoleRequest, tab: str) -> dict[str, object]:
         "tab": tab,
         "counts": reading.count_precedents(member=request.seat.member),
         "may_curate": request.seat.may(Right.CURATE),
-        "statuses": STATUSES,
-        "status_kinds": STATUS_KINDS,
-        "lesson_words": LESSONS,
-        "lesson_kinds": LESSON_KINDS,
     }
 
 

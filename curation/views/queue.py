@@ -108,7 +108,6 @@ def around(
         "choices": [
             (str(key), name, words.OUTCOMES[name]) for key, name in enumerate(OUTCOME_KEYS, 1)
         ],
-        "why_words": WHY,
         "may_decide": seat.may(Right.DECIDE),
         "may_settle": seat.may(Right.CURATE),
         **(trust_of(request, desk.page) if desk else {}),

@@ -32,10 +32,6 @@ class Transcript:
     contact: str = ""  # an e-mail address that the tools' raw answers repeat
     greeting: str = ""  # said before the goal
 
-    @property
-    def last_tool(self) -> str:
-        return self.moves[-1].tool if self.moves else ""
-
     def first(self, n: int) -> Transcript:
         """Return the session as it stood after `n` moves: a checkpoint."""
         moves = self.moves[:n]
