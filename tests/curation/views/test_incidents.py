@@ -11,11 +11,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from curation.incidents.legal_holds import place_hold
 from curation.incidents.working import add_note, assign_person, change_state, link_target
 from curation.models import Incident, IncidentLink, IncidentPerson
 from episodes import lifecycle
-from episodes.enums import HoldKind, Role
+from episodes.enums import Role
 from episodes.lifecycle import Statement
 from episodes.models import App, AuditEntry, AuditPayload, Episode
 from tests.browser.sample import hostile
@@ -436,26 +435,6 @@ def test_what_stands_in_the_way_is_said_beside_what_was_typed(
     assert incident.version == 0
     if data.get("reason") == "My words":
         assert [e["value"] for e in page.all("input", name="reason")] == ["", "My words"]
-
-
-def test_a_link_that_a_hold_cannot_cover_is_refused(
-    app: App,
-    compliance: Client,
-    incident: Incident,
-    precedent: Episode,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    place_hold(
-        app=app, kind=HoldKind.INCIDENT, target_id=str(incident.id), reason="Asked.", actor=ACTOR
-    )
-    monkeypatch.setattr("curation.incidents.legal_holds.MOST_COVERED", 1)
-
-    page = send(
-        compliance, app, f"{incident.id}/links/", kind="episode", target_id=str(precedent.id)
-    )
-
-    assert (page.status, IncidentLink.objects.count()) == (422, 0)
-    assert "Too much belongs to it for one hold." in page.text
 
 
 @pytest.mark.parametrize("n", [1, 12])
