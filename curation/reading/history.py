@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from curation.audit.diff import Field, Way, fields_of
 from curation.lists.paging import Page, read_page
 from episodes.models import AuditEntry, AuditPayload, Member
 from memoryadmin.lib.cursors import Cursor
@@ -14,20 +14,12 @@ PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class Act:
     """`is_erased`: the payload went with its subject; the entry stays and can be verified."""
 
     entry: AuditEntry
     reason: str
-    changes: Sequence[Change]
-    details: Sequence[tuple[str, str]]
+    fields: Sequence[Field]  # without what stayed as it was
     is_erased: bool
 
 
@@ -49,23 +41,7 @@ def list_acts(
 
 def _act(entry: AuditEntry, payload: AuditPayload | None) -> Act:
     if payload is None:
-        return Act(entry, "", [], [], is_erased=True)
-    before: dict[str, Any] = payload.payload.get("before") or {}
-    after: dict[str, Any] = payload.payload.get("after") or {}
-    changes = [
-        Change(name, _said(before[name]), _said(value))
-        for name, value in after.items()
-        if name in before and before[name] != value
-    ]
-    details = [(name, _said(value)) for name, value in after.items() if name not in before]
-    return Act(entry, payload.payload.get("reason") or "", changes, details, is_erased=False)
-
-
-def _said(value: object) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
-    return str(value)
+        return Act(entry, "", [], is_erased=True)
+    said = payload.payload
+    fields = [field for field in fields_of(said) if field.way != Way.SAME]
+    return Act(entry, said.get("reason") or "", fields, is_erased=False)
