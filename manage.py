@@ -40,9 +40,9 @@ def main(arguments: list[str]) -> int:
         os.environ.setdefault("MEMORYADMIN_DB_ROLE", "owner" if as_owner else "app")
         if command == "up":  # it listens on the loopback address only
             os.environ.setdefault("MEMORYADMIN_LOCAL", "1")
-        for signum in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(signum) != signal.SIG_IGN:  # under nohup the terminal may go
-                signal.signal(signum, _leave)
+        signal.signal(signal.SIGTERM, _leave)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # under nohup the terminal may go
+            signal.signal(signal.SIGHUP, _leave)
         with postgres.database(migrated=not as_owner):
             execute_from_command_line(arguments)
     except _REFUSALS as error:

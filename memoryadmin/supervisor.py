@@ -49,8 +49,7 @@ class Supervisor:
         """Run until SIGINT, SIGTERM or SIGHUP; call `watch` at every tick."""
         before = {
             signum: signal.signal(signum, self._stop_soon)
-            for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            if signal.getsignal(signum) != signal.SIG_IGN  # nohup's
+            for signum in _stopping_signals()
         }
         try:
             while not self._stopping:
@@ -105,6 +104,15 @@ class Supervisor:
                 # its whole session; what a worker leaves undone is handed out again
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def _stopping_signals() -> list[signal.Signals]:
+    """Under nohup the terminal may go. SIGINT counts even where a shell has ignored it for us, as it
+    does for what it starts in the background."""
+    wanted = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        wanted.append(signal.SIGHUP)
+    return wanted
 
 
 def _ending(code: int) -> str:
