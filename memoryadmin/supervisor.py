@@ -47,10 +47,7 @@ class Supervisor:
 
     def run(self, *, watch: Callable[[], None]) -> None:
         """Run until SIGINT, SIGTERM or SIGHUP; call `watch` at every tick."""
-        before = {
-            signum: signal.signal(signum, self._stop_soon)
-            for signum in _stopping_signals()
-        }
+        before = {signum: signal.signal(signum, self._stop_soon) for signum in _stopping_signals()}
         try:
             while not self._stopping:
                 for program in self._programs:

@@ -245,29 +245,6 @@ def test_a_narrow_filter_gets_all_that_it_leaves(app: App, near: None) -> None:
     assert set(served(answer)) == {head.id for head in heads[200:]}
 
 
-def test_a_narrow_filter_gets_its_best_where_they_cannot_all_be_scored(
-    app: App, near: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are behind more neighbours than a plain scan of the index returns, and not the newest."""
-    monkeypatch.setattr("episodes.search.execute.ALL_SHARED", 5)
-    profile = RankingProfile.objects.create(
-        app=app, version=3, minimum=0.3, max_results=10, window=10
-    )
-    App.objects.filter(id=app.id).update(profile=profile)
-    rows = [
-        *(Made(0.7 - n / 1000, "partial", "reviewer", "", 30, f"best-{n}") for n in range(15)),
-        *(Made(0.32, "partial", "reviewer", "", 1, f"newest-{n}") for n in range(15)),
-        *(Made(0.95 - n / 5000, "success", "reviewer", "", 5, f"nearer-{n}") for n in range(400)),
-    ]
-    heads = make_many(app, QUERY, rows)
-    ensure_org_index(current_generation())
-
-    answer = ask(app, QUERY, scope="org", filters=Filters(outcome=("partial",)))
-
-    assert served(answer) == [head.id for head in heads[:10]]
-    assert answer["recall_mode"] == "approximate"
-
-
 def test_what_other_apps_share_is_neither_served_nor_in_the_way(app: App, near: None) -> None:
     foreign = make_app()
     make_many(
