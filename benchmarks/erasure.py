@@ -95,7 +95,7 @@ def run(rows: int, seconds: float) -> None:
 
 def _load(rows: int) -> App:
     """Write one episode through the program and copy its rows: what an erasure meets are rows."""
-    from django.db import connection
+    from django.db import connection, transaction
 
     from episodes.embedding.generations import current_generation
     from tests.factories import make_app, make_episode
@@ -106,14 +106,14 @@ def _load(rows: int) -> App:
     plan = [(SUBJECT, rows), *((f"searcher-{n}", EACH) for n in range(SEARCHERS))]
     with connection.cursor() as cursor:
         for user_id, n in plan:
-            cursor.execute(
-                "CREATE TEMP TABLE made AS SELECT gen_random_uuid() AS id, n"
-                " FROM generate_series(1, %s) n",
-                [n],
-            )
-            for table in _COPIED:
-                _copy(cursor, table, app.pk, made.id, user_id)
-            cursor.execute("DROP TABLE made")
+            with transaction.atomic():  # at its end each head has its revision
+                cursor.execute(
+                    "CREATE TEMP TABLE made ON COMMIT DROP AS"
+                    " SELECT gen_random_uuid() AS id, n FROM generate_series(1, %s) n",
+                    [n],
+                )
+                for table in _COPIED:
+                    _copy(cursor, table, app.pk, made.id, user_id)
         cursor.execute("VACUUM ANALYZE")
     return app
 
