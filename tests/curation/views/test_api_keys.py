@@ -58,7 +58,7 @@ def test_an_issued_key_works_and_its_secret_is_shown_once(app: App, admin: Clien
     assert (page.status, "no-store" in answer.headers["Cache-Control"]) == (200, True)
     later = Page(admin.get(url(app)))
     assert shown_secrets(later) == []
-    assert secret.rpartition("_")[2] not in later.source
+    assert secret.split("_", 2)[2] not in later.source
     assert "billing bot" in later.text
 
 
@@ -69,7 +69,7 @@ def test_issuing_is_recorded_without_the_secret(app: App, admin: Client) -> None
     payload = AuditPayload.objects.get(entry_id=entry.id)
     assert (entry.actor, entry.role) == ("ada", "admin")
     assert payload.payload["after"]["scopes"] == ["search"]
-    assert shown_secrets(page)[0].rpartition("_")[2] not in payload.canonical
+    assert shown_secrets(page)[0].split("_", 2)[2] not in payload.canonical
 
 
 def test_a_key_that_demands_subject_tokens_shows_what_signs_them(app: App, admin: Client) -> None:
